@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status tour test e2e check bench chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status tour test e2e vm check bench chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ test: install-packages install-tools ## run all tests that need no external serv
 
 e2e: install-packages ## run the tests against real Kubernetes, OpenStack and others; ONLY=word selects files by path
 	@npm run --silent e2e
+
+vm: install-packages ## run the tests on real virtual machines (QEMU, root); ONLY=word selects files by path
+	@node_modules/.bin/node scripts/e2e.ts vm
 
 check: install-packages ## check types, lint, generated files and repository rules
 	@npm run --silent check

@@ -1,5 +1,6 @@
 /**
  * `make e2e`: the tests against real servers (*.e2e.test.ts), each file in its own namespaces, two at a time.
+ * `make vm` (argument vm): the tests on virtual machines (*.vm.test.ts), one at a time.
  *
  * ONLY=word runs the files with that word in their path. Installs or builds missing programs first.
  */
@@ -8,13 +9,13 @@ import { join } from 'node:path'
 import { environment } from '../src/runtime/env.ts'
 import { isolationUnavailable, removeStaleIsolations, runIsolated } from '../test/rigs/isolation.ts'
 import { runWithin } from '../test/rigs/process.ts'
-import { againstServers, runTests } from './run-tests.ts'
+import { againstServers, onGuests, runTests } from './run-tests.ts'
 import { root, testFiles } from './test-files.ts'
 import { finish, none, type Totals } from './totals.ts'
 
 /** The groups of provision.sh, and the import by which a test file shows that it needs one. */
 const provisionGroups = {
-  daemons: /rigs\/host\/(boot|network-manager)\./,
+  daemons: /rigs\/host\/(boot|network-manager|dhcp)\./,
   kubernetes: /rigs\/kubernetes\/(rig|binaries)\./,
   openstack: /rigs\/openstack\/rig\./,
   rabbitmq: /rigs\/rabbitmq\/rig\.|rabbitmq: 'local'/,
@@ -23,13 +24,15 @@ const provisionGroups = {
   prometheus: /rigs\/prometheus\/rig\./,
   images: /rigs\/buildah\./,
   browser: /rigs\/browser\/rig\./,
+  vm: /rigs\/vm\/rig\./,
 }
 
 /** Files that run for minutes. */
 const slowFiles = ['agent/killed.', 'controller/scale.', 'viola/real.', 'system/scenarios.']
 
 process.chdir(root)
-const files = testFiles(environment()['ONLY']).e2e
+const kind = process.argv[2] === 'vm' ? 'vm' : 'e2e'
+const files = testFiles(environment()['ONLY'])[kind]
 
 const problem = files.length > 0 ? ((await isolationUnavailable()) ?? (await provision())) : undefined
 if (problem) console.log(`cannot run the tests: ${problem}`)
@@ -41,7 +44,7 @@ async function runAll(): Promise<Totals> {
   const isSlow = (file: string) => slowFiles.some(name => file.includes(name))
   const slowFirst = [...files.filter(isSlow), ...files.toReversed().filter(file => !isSlow(file))]
   console.log(`${files.length} files; each file prints its result at its end`)
-  return runTests(slowFirst, againstServers)
+  return runTests(slowFirst, kind === 'vm' ? onGuests : againstServers)
 }
 
 /** Installs what the files need, by their path and their imports. Returns the problem, or undefined. */

@@ -11,10 +11,11 @@
 #   provision.sh prometheus   for `make e2e`: base, and promtool (extracted from a package; no server)
 #   provision.sh images       for `make e2e`: base, and buildah
 #   provision.sh browser      for `make e2e`: base, and Chromium with Korean fonts
+#   provision.sh vm           for `make vm`: base, and QEMU, a DHCP server and images of guests (built with mmdebstrap)
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prometheus, images or browser}
+group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prometheus, images, browser or vm}
 
 # command:package of Debian and Ubuntu.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
@@ -27,6 +28,7 @@ rabbitmq=(:rabbitmq-server)
 postgres=(postgres:postgresql)
 images=(buildah:buildah)
 browser=(chromium:chromium :fonts-noto-cjk)
+vm=(qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs dnsmasq:dnsmasq-base)
 
 case $group in
   base) tools=("${base[@]}") ;;
@@ -38,7 +40,8 @@ case $group in
   helm | prometheus) tools=("${base[@]}") ;;
   images) tools=("${base[@]}" "${images[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
-  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prometheus, images, browser)" >&2; exit 2 ;;
+  vm) tools=("${base[@]}" "${vm[@]}") ;;
+  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prometheus, images, browser, vm)" >&2; exit 2 ;;
 esac
 
 # /usr/sbin is not in the PATH of every user.
@@ -126,3 +129,6 @@ if [ "$group" = base ] && [ ! -x "$old_kubectl/kubectl" ] && command -v apt-get 
   rm -rf "$work"
 fi
 if [ "$group" = prometheus ]; then "$here/../test/rigs/prometheus/fetch.sh" >/dev/null; fi
+if [ "$group" = vm ]; then
+  for kind in netplan networkmanager; do "$here/../test/rigs/vm/image.sh" "$kind" >/dev/null; done
+fi

@@ -32,6 +32,8 @@ export const quick: Run = {
 export const asRoot: Run = { ...quick, isolated: true }
 /** Servers mostly wait for each other: two files at a time take half as long as one after the other. */
 export const againstServers: Run = { ...asRoot, testTimeout: 10 * 60_000, fileTimeout: 25 * 60_000, workers: 2 }
+/** One at a time: an emulated guest uses a core, and a second one would slow down its boot. */
+export const onGuests: Run = { ...againstServers, testTimeout: 40 * 60_000, fileTimeout: 90 * 60_000, workers: 1 }
 
 /** Hundreds of short processes load the same modules. The cache halves their start time. */
 const compileCache = join(root, 'node_modules/.cache/compiled')

@@ -1,5 +1,5 @@
 /**
- * The test files by what they need: nothing, root and namespaces, or real servers.
+ * The test files by what they need: nothing, root and namespaces, real servers, or virtual machines.
  */
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,13 +12,16 @@ export interface TestFiles {
   root: string[]
   /** *.e2e.test.ts */
   e2e: string[]
+  /** *.vm.test.ts */
+  vm: string[]
 }
 
 /** `only` selects the files that have it in their path. */
 export function testFiles(only = ''): TestFiles {
   const all = globSync('{src,sandbox,web,test,scripts}/**/*.test.ts', { cwd: root }).sort()
   const selected = all.filter(file => file.includes(only))
-  const e2e = selected.filter(file => file.endsWith('.e2e.test.ts'))
-  const asRoot = selected.filter(file => file.endsWith('.root.test.ts'))
-  return { plain: selected.filter(file => !e2e.includes(file) && !asRoot.includes(file)), root: asRoot, e2e }
+  const endingIn = (kind: string) => selected.filter(file => file.endsWith(`.${kind}.test.ts`))
+  const special = { root: endingIn('root'), e2e: endingIn('e2e'), vm: endingIn('vm') }
+  const names = new Set(Object.values(special).flat())
+  return { plain: selected.filter(file => !names.has(file)), ...special }
 }

@@ -1,0 +1,122 @@
+/**
+ * Real virtual machines as nodes: a kernel that boots, udev that names, PCI hot-plug, real reboots and power cuts.
+ */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { WireInterface } from '../../../src/contract/interfaces.ts'
+import { backendLabel } from '../../../src/controller/machine.ts'
+import type { Action } from '../../../src/controller/plan/observed.ts'
+import type { NodeObject } from '../../../src/kube/types.ts'
+import { messageOf } from '../../../src/runtime/errors.ts'
+import { portSecurity } from '../port-security.ts'
+import { run } from '../process.ts'
+import { type AgentResult, buildPayload, runAgent } from './container.ts'
+import { createMachine, type Machine } from './machine.ts'
+import { createNetwork, type Network, type NetworkOptions, type Nic } from './network.ts'
+import { waitForBoot } from './state.ts'
+
+export { about, apartFrom, sameState, stateOf, waitForBoot } from './state.ts'
+
+/** The images that image.sh builds; each is named by its network manager. */
+export const guestKinds = ['netplan', 'networkmanager'] as const
+export type GuestKind = (typeof guestKinds)[number]
+
+export interface GuestOptions {
+  kind: GuestKind
+  networks: readonly NetworkOptions[]
+  /** NICs that the guest has at its first boot. */
+  nics?: readonly Nic[]
+  /** Addresses of the ports by name of the NIC: these ports send and receive nothing else. Without it, all ports are open. */
+  portSecurity?: Readonly<Record<string, readonly string[]>>
+  files?: Readonly<Record<string, string>>
+  kernel?: readonly string[]
+}
+
+export interface Guest extends Machine {
+  networks: Network[]
+  agent(action: Action, interfaces: readonly WireInterface[], settings?: Record<string, string>): Promise<AgentResult>
+}
+
+const systemUUID = '11111111-2222-4333-8444-555555555555'
+const primary = { name: 'primary-0', macAddress: 'fa:16:3e:00:00:01', network: 'primary', slot: 0 }
+/** The DHCP server of the primary network has one address to lease. */
+export const primaryAddress = '10.0.2.15'
+export const primaryRouter = '10.0.2.2'
+
+/** Boots a guest for one test. Afterwards nothing of it is left, and the test shows its cost. */
+export async function startGuest(
+  t: TestContext,
+  { kind, networks, nics = [], portSecurity: secured, ...options }: GuestOptions,
+): Promise<Guest> {
+  const started = performance.now()
+  const dir = mkdtempSync(join(tmpdir(), 'guest-'))
+  const image = (await run(join(import.meta.dirname, 'image.sh'), [kind])).stdout.trim()
+  const payload = await buildPayload(dir)
+  const all: NetworkOptions[] = [
+    { name: 'primary', addresses: [`${primaryRouter}/24`], dhcp: [primaryAddress, primaryAddress] },
+    ...networks,
+  ]
+  const made: Network[] = []
+  for (const network of all) made.push(await createNetwork(dir, network))
+  const machine = await createMachine({ dir, image, payload, primary, uuid: systemUUID, ...options })
+  machine.nics.push(...nics)
+  if (secured) await secure([primary, ...nics], { [primary.name]: [primaryAddress], ...secured })
+  t.after(async () => {
+    if (!passed(t)) t.diagnostic(await lastMessages(machine))
+    const cpu = machine.cpuSeconds()
+    await machine.remove()
+    for (const network of made) await network.close()
+    t.diagnostic(`${kind}: ${Math.round((performance.now() - started) / 1000)} s, ${Math.round(cpu)} s of CPU`)
+  })
+  await machine.start()
+  await waitForBoot(machine)
+  return {
+    ...machine,
+    networks: made,
+    agent: (action, interfaces, settings = {}) =>
+      runAgent(machine, { node: nodeObject(kind), action, interfaces, settings }),
+  }
+}
+
+/** The types of Node 24 do not have it yet. */
+function passed(t: TestContext): boolean {
+  return (t as TestContext & { passed: boolean }).passed
+}
+
+async function lastMessages(machine: Machine): Promise<string> {
+  try {
+    return (
+      await machine.run('journalctl -b --no-pager -o short-monotonic | grep -v qemu-ga | tail -60', { within: 60_000 })
+    ).stdout
+  } catch (error) {
+    return `no journal from the guest: ${messageOf(error)}`
+  }
+}
+
+async function secure(nics: readonly Nic[], addresses: Readonly<Record<string, readonly string[]>>): Promise<void> {
+  const ports = nics.map(({ name, macAddress }) => ({ device: name, macAddress, addresses: addresses[name] ?? [] }))
+  await run('nft', ['-f', '-'], { input: portSecurity(ports) })
+}
+
+/** What a kubelet in the guest would report. */
+function nodeObject(kind: GuestKind): NodeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'node-1', labels: { [backendLabel]: kind } },
+    status: { addresses: [{ type: 'InternalIP', address: primaryAddress }], nodeInfo: { systemUUID } },
+  }
+}
+
+/** A request for a NIC, as the controller writes it. */
+export function interfaceFor({ macAddress, name }: Nic, index: number, more: Partial<WireInterface>): WireInterface {
+  return { id: index, name: `multinic${index}`, macAddress, portId: name, ...more }
+}
+
+/** As on servers of the RHEL family: otherwise NetworkManager keeps trying DHCP on NICs without a profile. */
+export function noAutomaticConnections(kind: GuestKind): Record<string, string> {
+  if (kind !== 'networkmanager') return {}
+  return { '/etc/NetworkManager/conf.d/server.conf': '[main]\nno-auto-default=*\n' }
+}

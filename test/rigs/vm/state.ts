@@ -1,0 +1,101 @@
+/**
+ * The network of a guest and its files as lines that can be compared before and after a reboot. Leaves out what changes by
+ * itself (indices, counters and lifetimes), how a link-local address was created, and the agent's backups of files.
+ */
+import assert from 'node:assert/strict'
+import { eventually } from '../../support/eventually.ts'
+import type { Machine } from './machine.ts'
+
+export type GuestState = Record<'links' | 'addresses' | 'routes' | 'rules' | 'sysctls' | 'files', string[]>
+
+const separator = '\n=====\n'
+const sysctls = [
+  ...['arp_ignore', 'arp_announce', 'rp_filter'].map(name => `ipv4/conf/*/${name}`),
+  ...['accept_ra', 'accept_ra_defrtr', 'autoconf', 'disable_ipv6'].map(name => `ipv6/conf/*/${name}`),
+]
+const directories = 'netplan systemd/network udev/rules.d sysctl.d NetworkManager/system-connections'
+const commands = [
+  'ip -j -d address show',
+  'ip -j -4 -N -d route show table all',
+  'ip -j -6 -N -d route show table all',
+  'ip -j -4 -N rule list',
+  'ip -j -6 -N rule list',
+  `cd /proc/sys/net && grep -s . ${sysctls.join(' ')}`,
+  `cd /etc && find ${directories} -type f -not -path '*/backup/*' -exec stat -c '%a %n' {} + -exec sha256sum {} + 2>/dev/null`,
+]
+
+interface Link {
+  ifname: string
+  address: string
+  mtu: number
+  flags: string[]
+  altnames?: string[]
+  linkinfo?: { info_kind: string }
+  addr_info: Record<string, unknown>[]
+}
+
+export async function stateOf(machine: Machine): Promise<GuestState> {
+  const script = commands.map(command => `(${command})`).join(`; printf '${separator.replaceAll('\n', '\\n')}';`)
+  const outputs = (await machine.run(script)).stdout.split(separator)
+  assert.equal(outputs.length, commands.length, outputs.at(-1))
+  const [links = [], ...tables] = outputs.slice(0, 5).map(text => JSON.parse(text || '[]') as Record<string, unknown>[])
+  const [routes4 = [], routes6 = [], rules4 = [], rules6 = []] = tables
+  const [settings = '', files = ''] = outputs.slice(5)
+  const real = (links as unknown as Link[]).filter(link => link.ifname !== 'lo')
+  const state: GuestState = {
+    links: real.map(link => {
+      const { ifname, address, mtu, flags, altnames = [] } = link
+      return `${address} ${ifname} mtu ${mtu} ${flags.filter(flag => !/^(BROADCAST|MULTICAST)$/.test(flag)).sort()} altnames ${altnames.toSorted()}`
+    }),
+    addresses: real.flatMap(({ ifname, addr_info }) => addr_info.map(address => `${ifname} ${addressText(address)}`)),
+    routes: [...routes4, ...routes6].filter(({ dst }) => dst !== 'fe80::/64').map(routeLine),
+    rules: [...rules4, ...rules6].map(rule => JSON.stringify(rule)),
+    sysctls: settings.split('\n'),
+    files: files.split('\n'),
+  }
+  for (const lines of Object.values(state)) lines.sort()
+  return state
+}
+
+/** A link-local address has its own prefix route only if NetworkManager and not the kernel created it. */
+function addressText(entry: Record<string, unknown>): string {
+  const { valid_life_time, preferred_life_time, stable_privacy: _, noprefixroute, ...address } = entry
+  const lifetime = address['dynamic'] ? 'dynamic' : `${valid_life_time} ${preferred_life_time}`
+  const flag = noprefixroute && address['scope'] !== 'link' ? ' noprefixroute' : ''
+  return `${JSON.stringify(address)} ${lifetime}${flag}`
+}
+
+/** Of the routes in other tables than main and local, NetworkManager marks those without gateway as the kernel's. */
+function routeLine({ expires: _, protocol, ...route }: Record<string, unknown>): string {
+  const sameOrigin = protocol === '2' && route['table'] !== '254' && route['table'] !== '255'
+  return JSON.stringify({ ...route, protocol: sameOrigin ? '4' : protocol })
+}
+
+/** The lines that a pattern matches. */
+export function about(state: GuestState, pattern: RegExp): string[] {
+  return Object.values(state)
+    .flat()
+    .filter(line => pattern.test(line))
+}
+
+/** The lines that a pattern does not match. */
+export function apartFrom(state: GuestState, pattern: RegExp): string[] {
+  return Object.values(state)
+    .flat()
+    .filter(line => !pattern.test(line))
+}
+
+/** Waits until systemd has started everything and no address is tentative, and then until the state is equal. */
+export async function sameState(machine: Machine, expected: GuestState): Promise<void> {
+  await waitForBoot(machine)
+  await eventually(async () => assert.deepEqual(await stateOf(machine), expected), { within: 90_000, every: 1_000 })
+}
+
+const networkIsUp =
+  'ip -4 route show default | grep -q . && ! ip -6 address show tentative | grep -q . && ! ip -6 address show dadfailed | grep -q .'
+
+/** The boot has ended, and the primary NIC has its address. */
+export async function waitForBoot(machine: Machine): Promise<void> {
+  await machine.run('systemctl is-system-running --wait')
+  await eventually(() => machine.exec(networkIsUp), { within: 5 * 60_000, every: 250 })
+}

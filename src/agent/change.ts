@@ -129,17 +129,10 @@ export function describeChange(change: Change): string {
 }
 
 export function routeText(route: RouteSpec, device?: string): string {
-  return [
-    destinationOf(route),
-    ...(route.from ? [`from ${route.from}`] : []),
-    ...(route.gateway ? [`via ${route.gateway}`] : []),
-    ...(device ? [`dev ${device}`] : []),
-    `table ${route.table}`,
-    ...(route.source ? [`src ${route.source}`] : []),
-    ...(route.metric ? [`metric ${route.metric}`] : []),
-    ...(route.onlink ? ['onlink'] : []),
-    `protocol ${route.protocol}`,
-  ].join(' ')
+  const { from, gateway, table, source, metric, onlink, protocol } = route
+  const way = `${option('from', from)}${option('via', gateway)}${option('dev', device)} table ${table}`
+  const more = `${option('src', source)}${option('metric', metric || undefined)}${onlink ? ' onlink' : ''}`
+  return `${destinationOf(route)}${way}${more} protocol ${protocol}`
 }
 
 /** Always in CIDR notation: Netplan before 0.103 does not accept `default`. */
@@ -149,13 +142,15 @@ export function destinationOf({ destination, family }: RouteSpec): string {
 
 /** Records keep this text: an agent must recognize the rules of an older one. */
 export function ruleText(rule: RuleSpec): string {
-  return [
-    ...(rule.from ? [`from ${rule.from}`] : []),
-    ...(rule.to ? [`to ${rule.to}`] : []),
-    `lookup ${rule.table}`,
-    ...(rule.suppressPrefixLength === undefined ? [] : [`suppress_prefixlength ${rule.suppressPrefixLength}`]),
-    `priority ${rule.priority}`,
-  ].join(' ')
+  const { from, to, table, suppressPrefixLength, priority } = rule
+  const selectors = `${option('from', from)}${option('to', to)}`.slice(1)
+  const target = `lookup ${table}${option('suppress_prefixlength', suppressPrefixLength)} priority ${priority}`
+  return selectors === '' ? target : `${selectors} ${target}`
+}
+
+/** Texts of routes and rules are compared a thousand times in a run: joining lists would be slow. */
+function option(name: string, value: string | number | undefined): string {
+  return value === undefined ? '' : ` ${name} ${value}`
 }
 
 export function familyOf(cidr: string): Family {

@@ -184,7 +184,9 @@ function syncDirectory(path: string): void {
   }
 }
 
-function connectTo(path: string): Promise<Duplex | undefined> {
+async function connectTo(path: string): Promise<Duplex | undefined> {
+  // The first socket loads half of node:net.
+  if (!lstatSync(path, { throwIfNoEntry: false })) return undefined
   return new Promise((resolve, reject) => {
     const socket = connect(path)
     socket.once('error', error => (isCode(error, 'ENOENT', 'ENOTDIR') ? resolve(undefined) : reject(error)))

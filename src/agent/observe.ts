@@ -38,6 +38,8 @@ export interface ObserveOptions {
   apiServer?: string
   /** Questions to the kernel, as `ip` commands. */
   lookups?: readonly string[]
+  /** No IPv6 address is requested. Without a file that has one, no IPv6 rule is of interest. */
+  ipv4Only?: boolean
   /** What cannot have changed since it was observed: the files, or the IPv6 rules. */
   known?: ObservedFiles & { rules6?: ObservedRule[] }
 }
@@ -47,11 +49,14 @@ export type ObservedFiles = Pick<Observed, 'files' | 'directories'>
 /** Addresses for documentation (RFC 5737 and RFC 3849): only a default route leads to them. No packet is sent. */
 const internetAddresses = { 4: '192.0.2.1', 6: '2001:db8::1' } as const
 
+/** A MAC address has fewer parts. */
+const ipv6Address = /::|([0-9a-f]{1,4}:){7}/i
+
 export async function observe(context: HostContext, options: ObserveOptions): Promise<Observed> {
   const { host, networkManager, networkManagerError, networkd, paths } = context
-  const { macAddresses, apiServer, known, lookups = [] } = options
+  const { macAddresses, apiServer, known, ipv4Only = false, lookups = [] } = options
   const commands = ['address show', 'route show table all', 'rule list', 'neigh show']
-  const ipv6 = host.list(paths.ipv6Conf) !== undefined
+  const ipv6 = hasSysctls(host, paths.ipv6Conf)
   const destinations = [
     ...(apiServer ? [apiServer] : []),
     internetAddresses[4],
@@ -63,7 +68,9 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
     ...questions,
     ...lookups,
   ])
-  const rules6 = ipv6 ? (known?.rules6 ?? (await readRules6(host))) : []
+  const { files, directories } = known ?? observeFiles(host, paths)
+  const needsRules6 = ipv6 && !(ipv4Only && Object.values(files).every(({ text }) => !ipv6Address.test(text)))
+  const rules6 = needsRules6 ? (known?.rules6 ?? (await readRules6(host))) : []
   const { links, addresses } = parseLinks(itemsOf(rawLinks, 'address show'))
   const rules4 = parseRules(itemsOf(rawRules, 'rule list'), 4)
   requireRules(rules4)
@@ -73,7 +80,6 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
   const pathTo = (address: string | undefined) => selected.find(route => hostPart(route.destination) === address)
   const answers = rawAnswers.slice(questions.length).map(({ items = [] }) => parseRoutes(items, links)[0] ?? null)
   const path = pathTo(apiServer)
-  const { files, directories } = known ?? observeFiles(host, paths)
   const bootID = host.readValue(paths.bootID) ?? ''
   const owned = Object.values(files).flatMap(file => parseRecord(file.text)?.mac ?? macAddressIn(file.text) ?? [])
   const ours = [...new Set([...macAddresses, ...owned])].flatMap(macAddress => linksByMac(links, macAddress))
@@ -139,15 +145,22 @@ export function readMachine(host: Host, paths: Paths): { systemUUID: string; boo
 
 /** An older controller mounts the sysctls elsewhere. */
 export function mountedPaths(host: Host, paths: Paths): Paths {
-  if (host.list(paths.ipv4Conf) || !host.list(paths.olderIpv4Conf)) return paths
+  if (hasSysctls(host, paths.ipv4Conf) || !hasSysctls(host, paths.olderIpv4Conf)) return paths
   return { ...paths, ipv4Conf: paths.olderIpv4Conf, ipv6Conf: paths.olderIpv6Conf }
 }
 
 /** Paths that every host has and that are not mounted. */
 export function missingHostPaths(host: Host, paths: Paths): string[] {
-  const directories = [paths.networkd, paths.sysctl, paths.state, paths.ipv4Conf]
-  const missing = directories.filter(path => host.list(path) === undefined)
-  return host.readValue(paths.bootID) ? missing : [...missing, paths.bootID]
+  return [
+    ...[paths.networkd, paths.sysctl, paths.state].filter(path => host.list(path) === undefined),
+    ...(hasSysctls(host, paths.ipv4Conf) ? [] : [paths.ipv4Conf]),
+    ...(host.readValue(paths.bootID) ? [] : [paths.bootID]),
+  ]
+}
+
+/** Listing the directory would take milliseconds: the kernel creates all of its names. */
+function hasSysctls(host: Host, directory: string): boolean {
+  return host.readValue(`${directory}/all/forwarding`) !== undefined
 }
 
 /** The links alone, to wait for a NIC that is not attached yet. */

@@ -52,7 +52,9 @@ function predictChange(
     case 'mtu':
       return link({ mtu: change.to })
     case 'link':
-      return change.to === 'up' ? link({ up: true }) : withoutDownRoutes(link({ up: false, carrier: false }), ifindex)
+      return change.to === 'up'
+        ? link({ up: true, carrier: true })
+        : withoutDownRoutes(link({ up: false, carrier: false }), ifindex)
     case 'altname':
       return link({ altnames: withAltname(altnames, change.op, change.altname) })
     case 'address': {

@@ -9,7 +9,7 @@
  * Each phase returns the failures so far, by group of NICs. A group that fails is rolled back; the others are committed.
  */
 import { canonical, parseIp } from '../contract/address.ts'
-import { interfaceName } from '../contract/interfaces.ts'
+import { addressesOf, interfaceName } from '../contract/interfaces.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { applyUnits, type Failure, type Failures, returnToNetworkManager } from './apply.ts'
@@ -240,6 +240,7 @@ async function observeNode(context: AgentContext, known?: ObserveOptions['known'
   const { interfaces, nodeAddresses } = context.request
   return observe(context, {
     macAddresses: interfaces.map(nic => nic.macAddress),
+    ipv4Only: interfaces.every(nic => addressesOf(nic).every(address => !address.includes(':'))),
     lookups: policyRouting
       ? lookupCommands(
           interfaces,

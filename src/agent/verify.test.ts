@@ -15,8 +15,7 @@ const plan = planRun({
   paths: hostPaths,
   observed: start,
 })
-const predicted = predictState(start, plan.units)
-const good = { ...predicted, links: predicted.links.map(entry => ({ ...entry, carrier: true })) }
+const good = predictState(start, plan.units)
 const [accepted] = plan.accepted
 assert.ok(accepted)
 const { nic, link } = accepted

@@ -148,7 +148,11 @@ const cases: Attack[] = [
       rmSync(node.path('host/proc/sys/net/ipv4'))
       const conf = node.path('host/proc/sys/net/ipv4/conf')
       mkdirSync(conf, { recursive: true })
-      cpSync('/proc/sys/net/ipv4/conf/lo', `${conf}/ens4`, { recursive: true })
+      for (const [from, to] of [
+        ['all', 'all'],
+        ['lo', 'ens4'],
+      ])
+        cpSync(`/proc/sys/net/ipv4/conf/${from}`, `${conf}/${to}`, { recursive: true })
       rmSync(`${conf}/ens4/rp_filter`)
     },
     ours: () => [],

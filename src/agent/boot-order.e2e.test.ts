@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
 import { hasNetworkd, hasUdev, runUdev, startNetworkd } from '../../test/rigs/host/boot.ts'
+import { hasBus, startBus } from '../../test/rigs/host/dbus.ts'
 import { kernelState, routesInTable } from '../../test/rigs/host/kernel-state.ts'
 import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { type RigNode, requestedInterface, withNode } from '../../test/rigs/host/node.ts'
@@ -104,6 +105,26 @@ for (const [path, text] of Object.entries({
       assert.ok(report?.interfaces[0]?.message?.includes(path), log)
     }),
   )
+
+test(
+  'F8: a bus that refuses the agent, as AppArmor may do, matters only if NetworkManager renders',
+  { skip: !hasBus && 'needs D-Bus' },
+  () =>
+    withNode({ ...onNetplan, nics: 1 }, async node => {
+      mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
+      const bus = await startBus(node, { denied: 'NameHasOwner' })
+      try {
+        write(node, { [cloudInit]: netplan('', '  renderer: NetworkManager\n') })
+        const { report, log } = await node.agent({ interfaces: requested(node) })
+        assert.equal(report?.interfaces[0]?.reason, 'BackendUnknown', log)
+        assert.match(report?.interfaces[0]?.message ?? '', /renderer NetworkManager, cannot use .*system_bus_socket/)
+        write(node, { [cloudInit]: netplan('') })
+        await configure(node)
+      } finally {
+        await bus.stop()
+      }
+    }),
+)
 
 test(
   'F8: with Netplan’s renderer NetworkManager, NetworkManager keeps the NIC as it is, also after a restart and a reboot',

@@ -158,14 +158,15 @@ async function signalApiServer(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
 const needed: Record<string, [reduction: Reduction, error: RegExp]> = {
   'the capability NET_ADMIN': [
     (_, agent) => Object.assign(agent.securityContext ?? {}, { capabilities: { drop: ['ALL'] } }),
-    /rename eth1 to multinic0: Operation not permitted/,
+    /CommandFailed .*: Operation not permitted/,
   ],
   'UID 0': [
     (_, agent) => Object.assign(agent.securityContext ?? {}, { runAsUser: 65534, runAsGroup: 65534 }),
     /EACCES: permission denied, open '\/sys\/class\/dmi\/id\/product_uuid'/,
   ],
   'its tolerations': [spec => Object.assign(spec, { tolerations: [] }), /TaintToleration|TaintManager/],
-  '/etc/netplan': [withoutMount('netplan'), /BackendUnknown no \/etc\/netplan/],
+  // With the directory of NetworkManager alone, the agent takes the node for one of the Red Hat family.
+  '/etc/netplan': [withoutMount('netplan', 'connections'), /BackendUnknown no \/etc\/netplan/],
   '/etc/systemd/network': [withoutMount('networkd'), /not mounted from the host: \/etc\/systemd\/network/],
   '/etc/sysctl.d': [withoutMount('sysctld'), /not mounted from the host: \/etc\/sysctl.d/],
   '/var/lib/multinic': [withoutMount('state'), /not mounted from the host: \/var\/lib\/multinic/],

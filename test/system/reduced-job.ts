@@ -25,10 +25,10 @@ const { agent: settings } = controllerConfig({
 })
 
 export const withoutMount =
-  (name: string): Reduction =>
+  (...names: string[]): Reduction =>
   (spec, agent) => {
-    spec.volumes = spec.volumes?.filter(volume => volume.name !== name) ?? []
-    agent.volumeMounts = agent.volumeMounts?.filter(mount => mount.name !== name) ?? []
+    spec.volumes = spec.volumes?.filter(({ name }) => !names.includes(name)) ?? []
+    agent.volumeMounts = agent.volumeMounts?.filter(({ name }) => !names.includes(name)) ?? []
   }
 
 export const readOnly =

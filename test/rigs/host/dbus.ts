@@ -24,10 +24,14 @@ const allowAll = ['own', 'send_destination', 'receive_sender', 'user']
   )
   .join('')
 
-/** `services`: programs that the bus starts on demand, by name; they get `env`. */
+/** `services`: programs that the bus starts on demand, by name; they get `env`. `denied`: a call that the bus refuses. */
 export async function startBus(
   { root }: RigNode,
-  { services = {}, env: more = {} }: { services?: Record<string, string>; env?: Record<string, string> } = {},
+  {
+    services = {},
+    env: more = {},
+    denied,
+  }: { services?: Record<string, string>; env?: Record<string, string>; denied?: string } = {},
 ): Promise<RigBus> {
   const socket = join(root, 'run/dbus/system_bus_socket')
   for (const directory of ['run/dbus', 'bus/services']) mkdirSync(join(root, directory), { recursive: true })
@@ -35,7 +39,7 @@ export async function startBus(
     writeFileSync(join(root, `bus/services/${name}.service`), `[D-BUS Service]\nName=${name}\nExec=${exec}\n`)
   writeFileSync(
     join(root, 'bus/bus.conf'),
-    `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd"><busconfig><type>session</type><listen>unix:path=${socket}</listen><servicedir>${join(root, 'bus/services')}</servicedir><auth>EXTERNAL</auth><policy context="default">${allowAll}</policy></busconfig>`,
+    `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd"><busconfig><type>session</type><listen>unix:path=${socket}</listen><servicedir>${join(root, 'bus/services')}</servicedir><auth>EXTERNAL</auth><policy context="default">${allowAll}${denied ? `<deny send_interface="org.freedesktop.DBus" send_member="${denied}"/>` : ''}</policy></busconfig>`,
   )
   const log = openSync(join(root, 'bus/log'), 'a')
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${socket}`, ...more }

@@ -146,11 +146,21 @@ function splitBySource(
     // The default route of the node serves packets without a source.
     const network = parseCidr(route.destination)
     if (!network) continue
-    const because = node.reservedBy(network)
+    const because = node.reservedBy(network) ?? routerNotLinkLocal(route)
     if (because === undefined) unbound.push(route)
     else onlyBound.push({ network: route.destination, because })
   }
   return { unbound, onlyBound }
+}
+
+/**
+ * The kernel accepts a router with a global IPv6 address in the main table only after the route to its network, and
+ * networkd adds routes in any order at boot.
+ */
+function routerNotLinkLocal({ gateway }: RouteSpec): string | undefined {
+  const ip = gateway === undefined ? undefined : parseIp(gateway)
+  if (ip?.family !== 6 || isLinkLocal(ip.family, ip.value)) return undefined
+  return `has the router ${gateway}, whose address is not link-local`
 }
 
 function sysctlsOf(settings: Settings): Record<string, string> {

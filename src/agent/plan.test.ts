@@ -159,13 +159,19 @@ test('a requested route serves packets without a source, unless it covers an add
 test('IPv6 packets without a source use a route in the main table that no other packet matches', () => {
   const requested = anInterface(0, {
     addresses: ['fd00:1::10/64'],
-    routes: [{ destination: 'fd00:2::/48', nexthop: 'fd00:1::1' }],
+    routes: [
+      { destination: 'fd00:2::/48', nexthop: 'fe80::1' },
+      { destination: 'fd00:3::/48', nexthop: 'fd00:1::1' },
+    ],
   })
   const planned = planOf(aNode(1), [requested])
   assert.deepEqual(unboundRulesOf(planned), [
     'add route fd00:1::/64 from ::/128 table 254 metric 100 protocol 4',
-    'add route fd00:2::/48 from ::/128 via fd00:1::1 table 254 metric 100 protocol 4',
+    'add route fd00:2::/48 from ::/128 via fe80::1 table 254 metric 100 protocol 4',
     'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 100 priority 32516',
+  ])
+  assert.deepEqual(planned.accepted[0]?.nic.onlyBound, [
+    { network: 'fd00:3::/48', because: 'has the router fd00:1::1, whose address is not link-local' },
   ])
 })
 

@@ -8,8 +8,8 @@ import type { Observed } from './observed.ts'
 import type { Paths } from './paths.ts'
 import type { Plan } from './plan.ts'
 import { filesFor } from './render/files.ts'
-import { describeTakeOver } from './take-over.ts'
-import type { Unit } from './unit.ts'
+import { describeTakeOver, whyNotHandedOver } from './take-over.ts'
+import { applyUnitOf, type Unit } from './unit.ts'
 import { differences, fileDifferences, summarize } from './verify.ts'
 
 export interface PassResult {
@@ -71,17 +71,25 @@ export function passResult(
     ]),
     rolledBack,
     notRemoved,
-    notes: withOnlyBound(withTakeOver(withForeignRules(notes, plan), committed), plan),
+    notes: withOnlyBound(withTakeOver(withForeignRules(notes, plan), committed, plan, observed), plan),
     applyMs: 0,
     verifyMs: 0,
   }
 }
 
-function withTakeOver(notes: ReadonlyMap<number, string>, committed: readonly Unit[]): Map<number, string> {
+/** What was taken over, and what a live client may take back. */
+function withTakeOver(
+  notes: ReadonlyMap<number, string>,
+  committed: readonly Unit[],
+  { accepted, backend }: Plan,
+  observed: Observed,
+): Map<number, string> {
   const all = new Map(notes)
-  for (const { index, purpose, changes } of committed) {
-    const note = purpose === 'apply' && describeTakeOver(changes)
-    if (note) all.set(index, [note, ...(all.has(index) ? [all.get(index)] : [])].join('; '))
+  for (const { nic, link } of accepted) {
+    const unit = applyUnitOf(committed, nic.index)
+    const texts = [unit && describeTakeOver(unit.changes), whyNotHandedOver(link, observed, backend.kind)]
+    const note = [...texts, all.get(nic.index)].filter(text => text !== undefined).join('; ')
+    if (note !== '') all.set(nic.index, note)
   }
   return all
 }

@@ -260,7 +260,8 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
     const now = nicState(before, current, scope)
     const target = targetOf(nic, now, scope, owned, unitInput)
     const changes = changesTowards(now, target)
-    const loaded = before.networkdFiles?.[link.ifindex]
+    const mayReload = settings.takeover === 'dynamic' && before.networkdChanged === undefined
+    const loaded = mayReload ? before.networkdFiles?.[link.ifindex] : undefined
     const unit: Unit = {
       purpose: 'apply',
       index: nic.index,
@@ -268,7 +269,7 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
       macAddress: nic.macAddress,
       ifindex: link.ifindex,
       group: nic.name,
-      changes: settings.takeover === 'dynamic' ? withHandOver(changes, target.files, loaded) : changes,
+      changes: withHandOver(changes, target.files, loaded),
     }
     units.push(unit)
     if (dependent) before = predictState(before, [unit])

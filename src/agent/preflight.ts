@@ -22,9 +22,16 @@ import {
   protocolKernel,
   tableMain,
 } from './observed.ts'
-import { filesOfIndex, isForeign, isOurNetworkFile, macAddressIn, type OwnedNic } from './ownership.ts'
+import { filesOfIndex, isForeign, macAddressIn, type OwnedNic } from './ownership.ts'
 import type { Paths } from './paths.ts'
-import { isDynamicAddress, isDynamicRoute, isNodeDefault, takesOver, takesRouteOver } from './take-over.ts'
+import {
+  isDynamicAddress,
+  isDynamicRoute,
+  isNodeDefault,
+  takesOver,
+  takesRouteOver,
+  whyNotHandedOver,
+} from './take-over.ts'
 
 export interface Refusal {
   reason: InterfaceReason
@@ -140,17 +147,20 @@ export function runGuards(
 }
 
 /** A DHCP client that keeps running would configure the NIC again. NetworkManager releases the NIC; networkd reads our file. */
-function dhcpClient(link: Link, { observed, settings }: GuardInput, owned: OwnedNic | undefined): Refusal | undefined {
-  const { managers, networkdFiles, networkdChanged, dhcpClients } = observed
-  if (settings.takeover === 'refuse') return undefined
+function dhcpClient(
+  link: Link,
+  { observed, settings, backend }: GuardInput,
+  owned: OwnedNic | undefined,
+): Refusal | undefined {
+  const { managers, networkdFiles, dhcpClients } = observed
+  if (settings.takeover === 'refuse' || owned) return undefined
   const file = networkdFiles?.[link.ifindex]
   if (file !== undefined) {
-    if (isOurNetworkFile(file) || networkdChanged === undefined) return undefined
-    const message = `systemd-networkd configures ${link.name} by ${file} and cannot be reloaded for it: ${networkdChanged} has changed since systemd-networkd read it. Restart systemd-networkd`
-    return { reason: 'DhcpClientActive', message }
+    const message = whyNotHandedOver(link, observed, backend)
+    return message === undefined ? undefined : { reason: 'DhcpClientActive', message }
   }
   const evidence = dhcpClients?.[link.ifindex]
-  if (evidence === undefined || owned || managers[link.ifindex] === 'other') return undefined
+  if (evidence === undefined || managers[link.ifindex] === 'other') return undefined
   return {
     reason: 'DhcpClientActive',
     message: `a DHCP client runs on ${link.name}: ${evidence}. Stop it for this NIC`,

@@ -94,6 +94,21 @@ export function isNodeDefault(
   return (selected === link.ifindex || best.includes(link.ifindex)) && !others.some(hasNodeAddress)
 }
 
+/** Why networkd goes on with a file of others; undefined when it does not, or when a reload gives it ours. */
+export function whyNotHandedOver(
+  link: Link,
+  { networkdFiles, networkdChanged }: Observed,
+  backend: string,
+): string | undefined {
+  const file = networkdFiles?.[link.ifindex]
+  if (file === undefined || isOurNetworkFile(file)) return undefined
+  const start = `systemd-networkd configures ${link.name} by ${file}`
+  if (backend !== 'netplan') return `${start}, but the network manager of this node is ${backend}. Remove that file`
+  return networkdChanged === undefined
+    ? undefined
+    : `${start} and cannot be reloaded for it: ${networkdChanged} has changed since systemd-networkd read it. Restart systemd-networkd`
+}
+
 /**
  * networkd still applies a file of others to a NIC that an older run configured: writing our file once more hands the NIC
  * over.

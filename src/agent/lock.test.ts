@@ -39,9 +39,9 @@ test('of many that try at once, at most one holds the lock', async () => {
   // Without the older lock, which would decide alone.
   const alone = { ...host, lock: async () => () => {} }
   for (let round = 0; round < 20; round++) {
-    const held = (await Promise.all(Array.from({ length: 8 }, () => tryLock(alone, paths)))).filter(Boolean)
-    assert.ok(held.length <= 1, `${held.length} hold it`)
-    for (const release of held) release?.()
+    const locked = (await Promise.all(Array.from({ length: 8 }, () => tryLock(alone, paths)))).filter(Boolean)
+    assert.ok(locked.length <= 1, `${locked.length} hold it`)
+    for (const release of locked) release?.()
   }
 })
 

@@ -15,6 +15,8 @@ export interface Link {
   /** The kind of a software device (veth, bond, vlan); absent for hardware and virtio. */
   kind?: string
   master?: string
+  /** The device that this one is stacked on (VLAN, macvlan, vxlan, …), by name. */
+  lower?: string
   mtu: number
   minMtu: number
   maxMtu: number
@@ -150,9 +152,10 @@ interface RawLink {
   permaddr?: string
   link_type: string
   master?: string
+  link?: string | null
   min_mtu?: number
   max_mtu?: number
-  linkinfo?: { info_kind?: string }
+  linkinfo?: { info_kind?: string; info_data?: { link?: string } }
   altnames?: string[]
   addr_info?: RawAddress[]
 }
@@ -283,6 +286,8 @@ export function linksByMac(links: readonly Link[], macAddress: string): Link[] {
 
 function parseLink(raw: RawLink): Link {
   const kind = raw.linkinfo?.info_kind
+  // The peer of a veth device. A tunnel names the device in its own data.
+  const lower = raw.link ?? raw.linkinfo?.info_data?.link
   return {
     ifindex: raw.ifindex,
     name: raw.ifname,
@@ -291,6 +296,7 @@ function parseLink(raw: RawLink): Link {
     ethernet: raw.link_type === '[1]' || raw.link_type === 'ether',
     ...(kind === undefined ? {} : { kind }),
     ...(raw.master === undefined ? {} : { master: raw.master }),
+    ...(lower && kind !== 'veth' ? { lower } : {}),
     mtu: raw.mtu,
     minMtu: raw.min_mtu ?? 0,
     maxMtu: raw.max_mtu ?? 0,

@@ -136,6 +136,7 @@ export function runGuards(
 ): Refusal | undefined {
   return (
     nodeDependsOn(link, input, owned) ??
+    upperDevices(nic, link, input, owned) ??
     dhcpClient(link, input, owned) ??
     foreignUse(nic, link, input, owned) ??
     foreignFile(nic, link, input) ??
@@ -144,6 +145,25 @@ export function runGuards(
     mtuNotSupported(nic, link) ??
     ambiguousName(link, input)
   )
+}
+
+/** Devices on top of a foreign NIC are foreign. On ours they stay, and the NIC keeps its name and at least its MTU. */
+function upperDevices(
+  nic: DesiredNic,
+  link: Link,
+  { observed }: GuardInput,
+  owned: OwnedNic | undefined,
+): Refusal | undefined {
+  const disturbed = !owned || link.name !== nic.name || (nic.mtu !== undefined && nic.mtu < link.mtu)
+  return disturbed ? hasUpperDevices(link, observed) : undefined
+}
+
+/** A rename, a smaller MTU or a link that goes down would disturb the devices on top. */
+export function hasUpperDevices(link: Link, { links }: Observed): Refusal | undefined {
+  const names = links.filter(entry => entry.lower === link.name).map(entry => entry.name)
+  if (names.length === 0) return undefined
+  const message = `${names.join(' and ')} ${names.length === 1 ? 'uses' : 'use'} ${link.name} as lower device; remove ${names.length === 1 ? 'it' : 'them'} first`
+  return { reason: 'LinkHasUpperDevices', message }
 }
 
 /** A DHCP client that keeps running would configure the NIC again. NetworkManager releases the NIC; networkd reads our file. */
@@ -279,14 +299,13 @@ function mtuNotSupported(nic: DesiredNic, link: Link): Refusal | undefined {
 }
 
 /** Commands name devices by `if<ifindex>`: a device with that very name would be changed instead. */
-function ambiguousName(link: Link, { observed }: GuardInput): Refusal | undefined {
-  const other = observed.links.find(entry => entry.name === `if${link.ifindex}` && entry.ifindex !== link.ifindex)
-  return (
-    other && {
-      reason: 'InterfaceNameInUse',
-      message: `another device is named ${other.name}, which ip also reads as ifindex ${link.ifindex}`,
-    }
+export function ambiguousName(link: Link, { observed }: GuardInput): Refusal | undefined {
+  const name = `if${link.ifindex}`
+  const other = observed.links.find(
+    entry => entry.ifindex !== link.ifindex && (entry.name === name || entry.altnames.includes(name)),
   )
+  const message = `${other?.name === name ? 'another device' : other?.name} has the name ${name}, which ip also reads as ifindex ${link.ifindex}`
+  return other && { reason: 'InterfaceNameInUse', message }
 }
 
 function describeRoute(route: ObservedRoute): string {

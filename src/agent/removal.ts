@@ -19,7 +19,15 @@ import { type Link, linksByMac, type Observed } from './observed.ts'
 import { namesRule } from './owned-rules.ts'
 import { allIndexes, bootRules, filesOfIndex, isForeign, macAddressIn, type OwnedNic, recordPath } from './ownership.ts'
 import type { Paths } from './paths.ts'
-import { foreignFileAt, type GuardInput, nodeDependsOn, type Refusal } from './preflight.ts'
+import {
+  ambiguousName,
+  foreignFileAt,
+  type GuardInput,
+  hasUpperDevices,
+  nodeDependsOn,
+  type Refusal,
+} from './preflight.ts'
+import { ambiguousNic } from './request-guards.ts'
 import type { Unit } from './unit.ts'
 
 export interface RemovalInput {
@@ -43,15 +51,27 @@ export function planRemovals(input: RemovalInput): Removals {
   const unremovable: Removals['unremovable'] = []
   for (const nic of orphaned) {
     const name = interfaceName(nic.index)
-    const [link] = linksByMac(observed.links, nic.macAddress)
-    const refusal = (link && nodeDependsOn(link, guardInput, nic)) ?? foreignFileOf(nic.index, input)
+    const links = linksByMac(observed.links, nic.macAddress)
+    const [link] = links
+    const unit = link ? removeNic(nic, link, input) : removeTraces(nic.index, nic.macAddress, input)
+    const refusal =
+      ambiguousNic(nic, links) ??
+      (link && (nodeDependsOn(link, guardInput, nic) ?? ambiguousName(link, guardInput))) ??
+      (link && unit.changes.some(isDisturbing) ? hasUpperDevices(link, observed) : undefined) ??
+      foreignFileOf(nic.index, input)
     if (refusal) unremovable.push({ name, refusal })
-    else units.push(link ? removeNic(nic, link, input) : removeTraces(nic.index, nic.macAddress, input))
+    else units.push(unit)
   }
   for (const index of allIndexes)
     if (!interfaces.some(nic => nic.index === index) && !owned.some(nic => nic.index === index))
       units.push(removeTraces(index, '', input))
   return { units: units.filter(unit => unit.changes.length > 0), unremovable }
+}
+
+/** For devices that are stacked on the NIC. */
+function isDisturbing(change: Change): boolean {
+  if (change.kind === 'mtu') return change.to < change.from
+  return change.kind === 'name' || (change.kind === 'link' && change.to === 'down')
 }
 
 /** A file that stays would configure the NIC again at the next boot, so someone has to decide who owns it. */

@@ -23,8 +23,8 @@ export function refuseRequest(
   )
 }
 
-function ambiguousNic(requested: Interface, links: readonly Link[]): Refusal | undefined {
-  if (links.length === 1) return undefined
+export function ambiguousNic(requested: Pick<Interface, 'macAddress'>, links: readonly Link[]): Refusal | undefined {
+  if (links.length <= 1) return undefined
   const names = links.map(link => link.name).join(' and ')
   return { reason: 'NicAmbiguous', message: `${names} have the same MAC address ${requested.macAddress}` }
 }

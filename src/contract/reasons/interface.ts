@@ -146,6 +146,28 @@ export const interfaceReasons = {
     en: ['The link does not come up.', 'Check the port in Neutron and the virtual switch of the hypervisor.'],
     ko: ['링크가 up 상태가 되지 않습니다.', 'Neutron의 포트와 하이퍼바이저의 가상 스위치를 확인하십시오.'],
   },
+  LinkHasUpperDevices: {
+    class: 'attention',
+    en: [
+      'Other devices, such as a VLAN or a macvlan, are stacked on the NIC.',
+      'Remove the devices that the message names, or leave the NIC to its owner.',
+    ],
+    ko: [
+      'VLAN, macvlan 등 다른 장치가 이 NIC 위에 구성되어 있습니다.',
+      '메시지에 나온 장치를 제거하거나 NIC을 소유자에게 맡겨 두십시오.',
+    ],
+  },
+  RollbackIncomplete: {
+    class: 'attention',
+    en: [
+      'The agent could not roll back everything, or the node still lacks a route or an address that it had before.',
+      'Restore by hand what the message names, then check the node with the agent again.',
+    ],
+    ko: [
+      '일부 변경을 롤백하지 못했거나, 노드에 있던 경로 또는 주소가 아직 복구되지 않았습니다.',
+      '메시지에 나온 항목을 직접 복구한 후 agent로 노드를 다시 점검하십시오.',
+    ],
+  },
   MtuTooLarge: {
     class: 'attention',
     en: ['The device does not support this MTU.', 'Lower the MTU of the network, or raise the limit of the device.'],

@@ -14,6 +14,7 @@ import {
   routeText,
   ruleKey,
 } from './change.ts'
+import { isLinkLocalRoute } from './link-local.ts'
 import {
   type Address,
   type FileState,
@@ -22,7 +23,6 @@ import {
   type Observed,
   type ObservedRoute,
   type ObservedRule,
-  protocolKernel,
   tableMain,
 } from './observed.ts'
 
@@ -65,6 +65,8 @@ export interface NicScope {
   tables: ReadonlySet<number>
   /** Routes in the main table, by `routeText`. */
   mainRoutes: ReadonlySet<string>
+  /** Its link-local addresses and routes to remove; all others are left to the kernel and to NetworkManager. */
+  linkLocal?: { address: (address: Address) => boolean; route: (route: ObservedRoute) => boolean }
   rule: (rule: ObservedRule) => boolean
   altnames: ReadonlySet<string>
   files: readonly string[]
@@ -76,11 +78,9 @@ export function nicState(observed: Observed, link: Link, scope: NicScope): NicSt
     mtu: link.mtu,
     up: link.up,
     addresses: observed.addresses
-      .filter(address => address.ifindex === link.ifindex && !address.linkLocal)
+      .filter(address => address.ifindex === link.ifindex && (!address.linkLocal || scope.linkLocal?.address(address)))
       .map(addressSpec),
-    routes: observed.routes
-      .filter(route => isInScope(route, scope) && onlyOn(route, link.ifindex) && !isLinkLocal(route))
-      .map(routeSpec),
+    routes: observed.routes.filter(route => onlyOn(route, link.ifindex) && isInScope(route, scope)).map(routeSpec),
     ...nodeState(observed, scope),
     altnames: link.altnames.filter(altname => scope.altnames.has(altname)),
     sysctls: observed.sysctls[link.ifindex] ?? {},
@@ -89,13 +89,9 @@ export function nicState(observed: Observed, link: Link, scope: NicScope): NicSt
 }
 
 function isInScope(route: ObservedRoute, scope: NicScope): boolean {
+  if (isLinkLocalRoute(route)) return scope.linkLocal?.route(route) ?? false
   if (scope.tables.has(route.table) || scope.route?.(route)) return true
   return route.table === tableMain && scope.mainRoutes.has(routeText(routeSpec(route)))
-}
-
-/** NetworkManager adds the link-local network of a device to our table too. */
-function isLinkLocal(route: ObservedRoute): boolean {
-  return route.protocol === protocolKernel && route.destination === 'fe80::/64'
 }
 
 /** The part that outlives the device. */

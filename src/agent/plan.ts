@@ -4,14 +4,22 @@
  * Pure. When nothing has to change, the list of units is empty (G5).
  */
 import { type Interface, interfaceName } from '../contract/interfaces.ts'
-import { type Change, familyOf, type RouteSpec, type RuleSpec, routeText, ruleText } from './change.ts'
+import { type Change, familyOf, type RuleSpec, routeText, ruleText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import { altnameOf, type DesiredNic, desiredNics, hasMacAltname } from './desired.ts'
 import { type Backend, detectBackend } from './detect.ts'
+import { equivalentRoute, equivalentRule } from './equivalent.ts'
+import {
+  isLeftByManager,
+  isLinkLocalRoute,
+  isRouteLeftByManager,
+  linkLocalRouteIn,
+  managerMetric,
+} from './link-local.ts'
 import { changesBetween, kernelLinkLocal, type NicScope, type NicState, nicState } from './nic-state.ts'
 import { nodeAddressesOf } from './node-addresses.ts'
 import { nodeNetworks } from './node-networks.ts'
-import { type Link, linksByMac, type Observed, protocolKernel, tableMain } from './observed.ts'
+import { type Link, linksByMac, type Observed, tableMain } from './observed.ts'
 import { namesRule } from './owned-rules.ts'
 import {
   allIndexes,
@@ -256,6 +264,9 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
     const scope: NicScope = {
       ...scopeOf(nic, owned, paths, isStale, indexes),
       route: route => takesRouteOver(settings, route) && needsRemoval(route, current, state),
+      ...(before.managers[link.ifindex] === 'other'
+        ? { linkLocal: { address: address => isLeftByManager(address, link), route: isRouteLeftByManager } }
+        : {}),
     }
     const now = nicState(before, current, scope)
     const target = targetOf(nic, now, scope, owned, unitInput)
@@ -314,7 +325,10 @@ function targetOf(
 ): NicState {
   const ours = new Set([...nic.addresses.map(address => address.cidr), ...(owned?.record?.addresses ?? [])])
   const foreign = now.addresses.filter(
-    address => !ours.has(address.cidr) && !(takesOver(settings, familyOf(address.cidr)) && isDynamicAddress(address)),
+    address =>
+      !ours.has(address.cidr) &&
+      !address.cidr.startsWith('fe80:') &&
+      !(takesOver(settings, familyOf(address.cidr)) && isDynamicAddress(address)),
   )
   const record: NicRecord = {
     version: 1,
@@ -327,6 +341,12 @@ function targetOf(
     mainRoutes: mainRoutesOf(nic),
     ...formerOf(now, owned),
   }
+  // NetworkManager adds these at boot.
+  const hasLinkLocal = observed.routes.some(route => route.table === nic.table && isLinkLocalRoute(route))
+  const managerRoutes =
+    backend === 'networkmanager' && !hasLinkLocal && nic.addresses.some(({ cidr }) => familyOf(cidr) === 6)
+      ? [linkLocalRouteIn(nic.table, managerMetric)]
+      : []
   const rendered = filesFor(backend, nic, paths, observed.directories)
   const files = { ...Object.fromEntries(scope.files.map(path => [path, undefined])), ...rendered }
   return {
@@ -334,7 +354,7 @@ function targetOf(
     mtu: nic.mtu ?? now.mtu,
     up: true,
     addresses: [...foreign, ...nic.addresses],
-    routes: nic.routes.map(route => equivalentRoute(route, now.routes)),
+    routes: [...nic.routes.map(route => equivalentRoute(route, now.routes, backend)), ...managerRoutes],
     rules: nic.rules.map(rule => equivalentRule(rule, now.rules)),
     altnames: altnamesOf(nic, now, observed),
     sysctls: { ...nic.sysctls, ...restoredSysctls(nic, owned, paths, observed) },
@@ -369,17 +389,6 @@ function changesTowards(now: NicState, target: NicState): Change[] {
   const changes = changesBetween(now, target)
   if (now.manager === 'ours' && changes.every(change => change.kind === 'file')) return changes
   return changesBetween(now, { ...target, manager: 'none', sysctls: { ...target.sysctls, ...kernelLinkLocal(now) } })
-}
-
-/** A connected route from NetworkManager or the kernel is equivalent to ours and stays. */
-function equivalentRoute(desired: RouteSpec, present: readonly RouteSpec[]): RouteSpec {
-  const fromKernel = routeText({ ...desired, protocol: protocolKernel })
-  return present.find(route => routeText(route) === fromKernel) ?? desired
-}
-
-/** Who added a rule does not matter to packets: a rule with another protocol stays, without a moment in which it is missing. */
-function equivalentRule(desired: RuleSpec, present: readonly RuleSpec[]): RuleSpec {
-  return present.find(rule => ruleText(rule) === ruleText(desired)) ?? desired
 }
 
 /** The former state is known only at the first run, and not if the NIC already has a multinic name. */

@@ -15,7 +15,7 @@ import {
   nicState,
   nodeState,
 } from './nic-state.ts'
-import { type Link, linksByMac, type Observed } from './observed.ts'
+import { type Link, linksByMac, type Observed, type ObservedRoute } from './observed.ts'
 import { namesRule } from './owned-rules.ts'
 import { allIndexes, bootRules, filesOfIndex, isForeign, macAddressIn, type OwnedNic, recordPath } from './ownership.ts'
 import type { Paths } from './paths.ts'
@@ -88,7 +88,11 @@ function removeNic(nic: OwnedNic, link: Link, input: RemovalInput): Unit {
   const name = formerName(link, nic, observed)
   const known = scopeOf(nic.index, nic.macAddress, input)
   // udev made the former name an altname when the NIC got another name.
-  const scope = { ...known, altnames: new Set([...known.altnames, name]) }
+  const scope = {
+    ...known,
+    altnames: new Set([...known.altnames, name]),
+    linkLocal: { address: () => false, route: (route: ObservedRoute) => known.tables.has(route.table) },
+  }
   const now = nicState(observed, link, scope)
   const former = nic.record?.former
   const ours = new Set(nic.record?.addresses ?? [])

@@ -7,6 +7,8 @@
 import type { Family } from '../../contract/address.ts'
 import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
+import { kernelMetric, linkLocalRouteIn } from '../link-local.ts'
+import { tableMain } from '../observed.ts'
 
 /** The highest that NetworkManager accepts. */
 export const maxPriority = 999
@@ -47,15 +49,21 @@ function family(nic: DesiredNic, of: Family): string[] {
     ...addresses.map((address, index) => `address${index + 1}=${address.cidr}`),
     'never-default=true',
     ...(routes[0] ? [`route-table=${nic.table}`, `route-metric=${routes[0].metric}`] : []),
-    ...routes.filter(route => route.gateway || route.from).flatMap(routeLines),
+    ...[...routes.filter(route => route.gateway || route.from), ...(of === 6 ? [linkLocalRoute] : [])].flatMap(
+      routeLines,
+    ),
     ...rules.map((rule, index) => `routing-rule${index + 1}=${ruleText(rule)}`),
   ]
 }
 
+/** As the kernel adds it with a link-local address. NetworkManager itself adds it to our table only. */
+const linkLocalRoute: RouteSpec = linkLocalRouteIn(tableMain, kernelMetric)
+
 function routeLines(route: RouteSpec, index: number): string[] {
   const options = [
     ...(route.onlink ? ['onlink=true'] : []),
-    ...(route.from ? [`from=${route.from}`, `table=${route.table}`] : []),
+    ...(route.from ? [`from=${route.from}`] : []),
+    ...(route.table === tableMain ? [`table=${route.table}`] : []),
   ]
   return [
     `route${index + 1}=${destinationOf(route)},${route.gateway ?? '::'},${route.metric}`,

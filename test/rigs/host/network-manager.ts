@@ -90,7 +90,7 @@ export async function startNetworkManager(node: RigNode, { liveUdev = false } = 
       () => {
         if (!nmcli('-t', '-f', 'RUNNING,STARTUP', 'general').startsWith('running')) throw new Error('not running')
       },
-      { within: 30_000, every: 100 },
+      { within: 60_000, every: 100 },
     )
     return manager
   }

@@ -40,7 +40,7 @@ export interface JudgedNics {
 const noReplies: Replies = { neighbours: new Map(), apiServer: false }
 
 /** Milliseconds without a reply after which an address counts as free. */
-const duplicateTimeout = 400
+export const duplicateTimeout = 400
 
 /** Milliseconds. Targets that replied before the change get this much longer: one lost packet must not cause a rollback. */
 const retryTimeout = 3_000

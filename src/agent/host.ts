@@ -105,9 +105,15 @@ export function kernelHost({
     lock: () => lock(lockName),
     listen,
     now: () => Date.now(),
-    monotonic: () => Math.floor(performance.now()),
+    monotonic,
     sleep,
   }
+}
+
+/** The first use of `performance` would load node:perf_hooks. */
+function monotonic(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1_000 + Math.floor(nanoseconds / 1_000_000)
 }
 
 /** spawnSync costs a third of spawn, and there is nothing to do meanwhile. */

@@ -159,8 +159,8 @@ export function missingHostPaths(host: Host, paths: Paths): string[] {
 }
 
 /** Listing the directory would take milliseconds: the kernel creates all of its names. */
-function hasSysctls(host: Host, directory: string): boolean {
-  return host.readValue(`${directory}/all/forwarding`) !== undefined
+function hasSysctls(host: Host, directory: string, device = 'all'): boolean {
+  return host.readValue(`${directory}/${device}/forwarding`) !== undefined
 }
 
 /** The links alone, to wait for a NIC that is not attached yet. */
@@ -239,7 +239,7 @@ function readDhcpClients(
 function readSysctls(host: Host, paths: Paths, links: readonly Link[]): Record<number, Record<string, string>> {
   return Object.fromEntries(
     links.map(link => {
-      const hasIpv6 = host.list(`${paths.ipv6Conf}/${link.name}`) !== undefined
+      const hasIpv6 = hasSysctls(host, paths.ipv6Conf, link.name)
       const keys = sysctlKeys.filter(key => hasIpv6 || key.startsWith('ipv4.'))
       return [link.ifindex, Object.fromEntries(keys.map(key => [key, readSysctl(host, paths, key, link.name)]))]
     }),

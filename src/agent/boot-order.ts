@@ -61,10 +61,19 @@ export function winnerAtBoot(
   return backend === 'networkmanager' ? strongerProfile(nic, { observed, paths, ours }) : undefined
 }
 
+/** All NICs ask for the same directories. */
+const sortedFiles = new WeakMap<Observed['files'], Map<string, [path: string, file: FileState][]>>()
+
 function filesIn(directory: string, extension: string, { files }: Observed): [path: string, file: FileState][] {
-  return Object.entries(files)
-    .filter(([path]) => path.startsWith(`${directory}/`) && path.endsWith(extension))
-    .sort(([a], [b]) => (a < b ? -1 : 1))
+  const known = sortedFiles.get(files) ?? new Map<string, [path: string, file: FileState][]>()
+  sortedFiles.set(files, known)
+  const found =
+    known.get(directory + extension) ??
+    Object.entries(files)
+      .filter(([path]) => path.startsWith(`${directory}/`) && path.endsWith(extension))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+  known.set(directory + extension, found)
+  return found
 }
 
 function mayApply(extension: Extension, text: string, nic: DesiredNic, link: Link): boolean {

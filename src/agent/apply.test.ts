@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { silent } from '../telemetry/log.ts'
 import { aNode } from './agent.fixture.ts'
 import { applyUnits } from './apply.ts'
+import type { RuleSpec } from './change.ts'
 import type { CommandResult, Host } from './host.ts'
 import { hostPaths } from './paths.ts'
 import type { Unit } from './unit.ts'
@@ -113,4 +114,28 @@ test('altnames that the kernel refuses fail nothing and are returned', async () 
   })
   assert.deepEqual([failures, refusedAltnames], [[], ['port-0']])
   assert.deepEqual(done, [...all(0).slice(0, 2), ...all(1)])
+})
+
+test('new rules are added before old ones are removed, unless another NIC removes the same rule', async () => {
+  const rule = (address: string, table: number): RuleSpec => ({
+    family: 4,
+    from: `${address}/32`,
+    table,
+    priority: 10_000 + table,
+    protocol: 4,
+  })
+  const add = (each: RuleSpec) => ({ kind: 'rule', op: 'add', rule: each }) as const
+  const remove = (each: RuleSpec) => ({ kind: 'rule', op: 'remove', rule: each }) as const
+  const [kept, old, moved] = [rule('10.0.1.1', 100), rule('10.0.1.1', 90), rule('10.0.1.2', 101)]
+  const units = [
+    { ...unit(0), changes: [remove(old), add(kept), add(moved)] },
+    { ...unit(1), changes: [remove(moved)] },
+  ]
+  const { done } = await run(units, {})
+  assert.deepEqual(done, [
+    'rule add from 10.0.1.1/32 lookup 100 priority 10100 protocol 4',
+    'rule del from 10.0.1.1/32 lookup 90 priority 10090 protocol 4',
+    'rule del from 10.0.1.2/32 lookup 101 priority 10101 protocol 4',
+    'rule add from 10.0.1.2/32 lookup 101 priority 10101 protocol 4',
+  ])
 })

@@ -9,8 +9,10 @@ import { dirname, join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { type PingStream, pingStream } from '../../test/rigs/host/cloud.ts'
 import { kernelState } from '../../test/rigs/host/kernel-state.ts'
 import { diskOf, nodeFactory, type RigNode } from '../../test/rigs/host/node.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import type { AgentInput } from '../contract/agent-input.ts'
 
 interface Recorded {
@@ -38,6 +40,18 @@ function restore(vm: RigNode, { files, commands, sysctls }: Recorded): void {
   for (const [key, value] of Object.entries(sysctls)) vm.exec('sh', '-c', `echo ${value} > /proc/sys/${key}`)
 }
 
+/** From and to each NIC, and without a source. */
+async function pingEverything(vm: RigNode, interfaces: AgentInput['interfaces']): Promise<PingStream[]> {
+  await eventually(() => assert.doesNotMatch(vm.ip('-6', 'address'), /tentative/))
+  return Promise.all(
+    interfaces.flatMap(({ address = '', gateway = '' }) => [
+      pingStream(vm.namespace, gateway),
+      pingStream(vm.namespace, gateway, address),
+      pingStream(vm.fabric, address),
+    ]),
+  )
+}
+
 suite('upgrade from an older agent', { concurrency: 2 }, () => {
   for (const backend of ['netplan', 'networkmanager', 'ifcfg'])
     test(`${backend}: its NICs are adopted without a rename or a flap, and removed without a trace`, async () => {
@@ -47,7 +61,13 @@ suite('upgrade from an older agent', { concurrency: 2 }, () => {
       const [before, rules] = [kernelState(vm), rulesOf(vm)]
       restore(vm, older)
       const env = { MULTINIC_BACKEND: backend }
+      const checked = await vm.agent({ ...older.input, mode: 'check' }, env)
+      assert.equal(checked.report?.verdict, 'Drifted', checked.log)
+      assert.match(checked.report?.message ?? '', /remove rule to 10\.100\.0\.0\/24 lookup 100 priority 10100/)
+      const streams = await pingEverything(vm, older.input.interfaces)
       const ran = await vm.agent(older.input, env)
+      const lost = await Promise.all(streams.map(stream => stream.stop()))
+      assert.deepEqual(lost.flat(), [], `no ping is lost: ${ran.log}`)
       assert.equal(ran.report?.verdict, 'Configured', ran.log)
       assert.doesNotMatch(ran.log, /rename|link down/)
       assert.deepEqual(readByOlderController(ran.report), [], 'the report as an older controller reads it')

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { after, suite, test } from 'node:test'
+import { pingStream } from '../../test/rigs/host/cloud.ts'
 import { kernelState, rulesOfNic } from '../../test/rigs/host/kernel-state.ts'
 import { diskOf, nodeFactory, requestedInterface } from '../../test/rigs/host/node.ts'
 
@@ -24,8 +25,13 @@ suite('upgrade from the Go implementation', { concurrency: 2 }, () => {
       `rule add from ${a.address}/32 table 100`,
     ])
       vm.ip(...line.split(' '))
+    const streams = await Promise.all([
+      pingStream(vm.namespace, a.gateway, a.address),
+      pingStream(vm.fabric, a.address),
+    ])
     const ran = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
+    assert.deepEqual((await Promise.all(streams.map(stream => stream.stop()))).flat(), [], 'no ping is lost')
     assert.doesNotMatch(ran.log, /rename/)
     assert.doesNotMatch(ran.log, /link down/)
     assert.deepEqual(kernelState(vm)['rules'], rulesOfNic(0, '10.100.0.10', '10.100.0.0/24'))

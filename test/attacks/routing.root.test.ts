@@ -49,6 +49,41 @@ const cases: Attack[] = [
     },
   },
   {
+    finding: 'F1',
+    name: 'the rules of Cilium, Calico and wg-quick stay, and ours work beside them',
+    options: { nics: 3, oneSubnet: true },
+    prepare: node => {
+      const rules = [
+        // Cilium: its proxy, and the local table after it.
+        ['add', 'pref', '9', 'fwmark', '0x200/0xf00', 'lookup', '2004'],
+        ['add', 'pref', '100', 'lookup', 'local'],
+        ['del', 'pref', '0', 'lookup', 'local'],
+        // Calico with WireGuard.
+        ['add', 'pref', '99', 'not', 'fwmark', '0x100000/0x100000', 'lookup', '1'],
+        // wg-quick with a default route.
+        ['add', 'pref', '32764', 'lookup', 'main', 'suppress_prefixlength', '0'],
+        ['add', 'pref', '32765', 'not', 'fwmark', '0xca6c', 'lookup', '51820'],
+      ]
+      for (const family of ['-4', '-6']) for (const rule of rules) node.ip(family, 'rule', ...rule)
+      node.ip('route', 'add', '10.244.0.0/16', 'dev', 'ens3', 'table', '1')
+      node.ip('route', 'add', 'default', 'via', '10.0.0.1', 'dev', 'ens3', 'table', '51820')
+    },
+    request: node => ({
+      interfaces: node.nics.map((nic, index) => requestedInterface(nic, index, { addresses: [nic.address6] })),
+    }),
+    expect: (result, node) => {
+      assert.deepEqual(outcomes(result), ['Configured', 'Configured', 'Configured'], result.log)
+      for (const [index, nic] of node.nics.entries())
+        for (const [to, from = ''] of [
+          [nic.gateway, nic.address],
+          [nic.gateway6, nic.address6.split('/')[0]],
+        ])
+          assert.match(node.ip('route', 'get', to ?? '', 'from', from), new RegExp(`dev multinic${index} `))
+      assert.match(node.ip('route', 'get', '10.100.0.77'), /dev multinic0 /)
+      assert.match(node.ip('route', 'get', '192.0.2.1'), /dev ens3 table 51820/)
+    },
+  },
+  {
     finding: 'F13',
     name: 'a second router for one destination is refused, not left out',
     request: node => ({

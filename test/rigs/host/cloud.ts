@@ -2,11 +2,14 @@
  * A cloud around a rig node: port security that drops every frame whose MAC address and IP address are not those of the port,
  * in both directions, as Neutron does by default; other hosts and Pods; and pings between all of them.
  */
-import { execFile, execFileSync } from 'node:child_process'
+import assert from 'node:assert/strict'
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { primaryMac } from '../../../src/agent/agent.fixture.ts'
 import { hostPart, parseIp } from '../../../src/contract/address.ts'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
+import { eventually } from '../../support/eventually.ts'
 import type { RigNode } from './node.ts'
 
 export interface Peer {
@@ -98,6 +101,32 @@ export async function reaches(namespace: string, address: string, source?: strin
     return true
   } catch {
     return false
+  }
+}
+
+export interface PingStream {
+  /** Ends the stream; returns the numbers of the packets that were lost. */
+  stop(): Promise<number[]>
+}
+
+/** One packet every 10 ms until `stop`. Resolves after the first reply. */
+export async function pingStream(namespace: string, address: string, source?: string): Promise<PingStream> {
+  const ping = ['ping', '-n', '-i0.01', ...(source === undefined ? [] : ['-I', source]), address]
+  const child = spawn('nsenter', [`--net=/run/netns/${namespace}`, ...ping], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.on('data', chunk => (output += chunk))
+  const replies = () => new Set([...output.matchAll(/icmp_seq=(\d+)/g)].map(([, number]) => Number(number)))
+  await eventually(() => assert.ok(replies().size > 0, output), { within: 20_000, every: 20 })
+  return {
+    async stop() {
+      const [seen, closed] = [Math.max(...replies()), once(child, 'close')]
+      // Packets that are sent from now on show that the earlier ones are lost, not late.
+      await eventually(() => assert.ok(Math.max(...replies()) > seen + 20, output.slice(-500)), { within: 20_000 })
+      child.kill('SIGINT')
+      await closed
+      const received = replies()
+      return Array.from({ length: seen }, (_, index) => index + 1).filter(number => !received.has(number))
+    },
   }
 }
 

@@ -167,10 +167,7 @@ export function compareConnectivity(
   failed: Failures,
 ): JudgedNics & { failures: Failures } {
   const { owned } = scope
-  const present = describeConnectivity(after.observed, request.nodeAddresses, owned)
-  const gone = describeConnectivity(before.observed, request.nodeAddresses, owned).filter(
-    line => !present.includes(line),
-  )
+  const gone = lostLifelines(before.observed, after.observed, request.nodeAddresses, owned)
   const lost = [...gone, ...lostReplies(owned, before, after)]
   if (lost.length > 0) {
     log.error('node lost connectivity, rolling back all changes', { lost })
@@ -196,6 +193,17 @@ export function compareConnectivity(
     unreachable.delete(index)
   }
   return { failures, unreachable, notes }
+}
+
+/** Default routes, own addresses and the route to the API server that the node had before and has not now. */
+export function lostLifelines(
+  before: Observed,
+  after: Observed,
+  nodeAddresses: readonly string[],
+  owned: OwnedNetwork,
+): string[] {
+  const present = describeConnectivity(after, nodeAddresses, owned)
+  return describeConnectivity(before, nodeAddresses, owned).filter(line => !present.includes(line))
 }
 
 /** The node's default routes, its own addresses and its route to the API server, one line each. */

@@ -22,7 +22,7 @@ import type { PassResult } from './pass-result.ts'
 import { hostPaths, type Paths } from './paths.ts'
 import { notMounted, wrongMachine } from './preflight.ts'
 import { recover } from './recover.ts'
-import { appliedReport, checkedReport, fitReport, invalidReport, refusedReport } from './report.ts'
+import { appliedReport, checkedReport, fitReport, invalidReport, refusedReport, withNotRestored } from './report.ts'
 import { inspect, runPass } from './run.ts'
 
 export interface Agent {
@@ -121,7 +121,8 @@ async function handle(context: AgentContext, started: number, stop: Stop): Promi
 
   logSELinux(context)
   const recovered = await recover(context)
-  return appliedReport(request, await runPasses(context, started, stop), recovered)
+  const report = appliedReport(request, await runPasses(context, started, stop), recovered.interfaces)
+  return withNotRestored(report, recovered.notRestored)
 }
 
 /** Files are staged in their final directory because they get the SELinux label of the directory they are created in. */

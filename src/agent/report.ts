@@ -58,6 +58,13 @@ export function appliedReport(
   return { ...common, ...summaryOf(interfaces, notRemoved), interfaces }
 }
 
+/** A node on which an earlier run could not be rolled back has failed, whatever this run came to. */
+export function withNotRestored(report: AgentReport, notRestored: readonly string[]): AgentReport {
+  if (notRestored.length === 0) return report
+  const message = [`not rolled back: ${notRestored.join('; ')}`, report.message].filter(Boolean).join('. ')
+  return { ...report, verdict: 'Failed', reason: 'RollbackIncomplete', message }
+}
+
 /** Why an interface is not configured: it failed, was refused, or its NIC is missing. */
 function unconfigured(nic: Interface, { refused, missing }: Plan, failed?: Failure): InterfaceResult | undefined {
   const failure = failed ?? refused.get(nic.index)

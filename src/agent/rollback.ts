@@ -11,13 +11,13 @@ import type { Observed } from './observed.ts'
 import { planRollback } from './rollback-plan.ts'
 import type { Unit } from './unit.ts'
 
-/** Observes the node afterwards and logs every value that could not be restored. */
+/** Observes the node afterwards. Returns what could not be restored, one line per NIC. */
 export async function rollBack(
   units: readonly Unit[],
   observed: Observed,
   context: HostContext,
   only?: 'files',
-): Promise<void> {
+): Promise<string[]> {
   const { host, paths, log } = context
   const plan = planRollback(units, observed, only)
   for (const conflict of plan.conflicts) log.warn('not rolled back, changed by someone else', { conflict })
@@ -28,13 +28,15 @@ export async function rollBack(
     stageFiles(host, unit)
     commitFiles(host, paths, unit)
   }
-  if (plan.units.length === 0) return
+  if (plan.units.length === 0) return []
   await returnToNetworkManager(plan.units, observed, context)
   const { ifindexes, error } = await reloadNetworkd(plan.units, observed, context)
   if (error) log.error('cannot return to networkd', { error })
   const seen = await observe(context, { macAddresses: units.map(unit => unit.macAddress) })
   const managers = Object.fromEntries(ifindexes.map(ifindex => [ifindex, 'other' as const]))
   const after = { ...seen, managers: { ...seen.managers, ...managers } }
-  for (const unit of planRollback(units, after, only).units)
+  const notRestored = planRollback(units, after, only).units
+  for (const unit of notRestored)
     log.error('cannot roll back', { interface: unit.name, changes: unit.changes.map(describeChange) })
+  return notRestored.map(unit => `${unit.name}: ${unit.changes.map(describeChange).join(', ')}`)
 }

@@ -16,6 +16,7 @@ import { applyUnits, type Failure, type Failures, returnToNetworkManager } from 
 import { type Change, describeChange } from './change.ts'
 import {
   compareConnectivity,
+  lostLifelines,
   type ProbeScope,
   probeAfter,
   probeBefore,
@@ -81,10 +82,10 @@ interface Verified extends Applied {
 /** Applying again restores what the kernel removed on its own: a link that goes down loses its routes. */
 const maxRounds = 3
 
-type PassContext = AgentContext & { done: Set<Change> }
+type PassContext = AgentContext & { done: Set<Change>; notRestored: string[] }
 
 export async function runPass(basics: AgentContext, skip: ReadonlySet<number>): Promise<PassResult> {
-  const context: PassContext = { ...basics, done: new Set() }
+  const context: PassContext = { ...basics, done: new Set(), notRestored: [] }
   const before = await observeNode(context)
   const plan = planNode(before, context, skip)
   logPlan(plan, context.log)
@@ -101,8 +102,33 @@ export async function runPass(basics: AgentContext, skip: ReadonlySet<number>): 
 
   const observed = await observeResult(verified, committed, failures, context)
   const { notes, unreachable, applyStartedAt, applyMs, verifyMs } = verified
-  const result = passResult(plan, observed, context, { failures, committed, notes, unreachable })
+  const result = passResult(plan, observed, context, {
+    failures: withIncompleteRollback(failures, prepared, observed, context),
+    committed,
+    notes,
+    unreachable,
+  })
   return { ...result, applyStartedAt, applyMs, verifyMs }
+}
+
+/** A rollback proves itself: nothing is left of the changes, and the node has all lifelines that it had before. */
+function withIncompleteRollback(
+  failures: Failures,
+  { before, scope }: Prepared,
+  observed: Observed,
+  { request, notRestored, log }: PassContext,
+): Failures {
+  if (failures.size === 0) return failures
+  const lost = lostLifelines(before, observed, request.nodeAddresses, scope.owned)
+  if (lost.length > 0) log.error('node still lacks connectivity after the rollback', { lost })
+  const left = [...notRestored.map(text => `not rolled back: ${text}`), ...lost.map(text => `still lost: ${text}`)]
+  if (left.length === 0) return failures
+  return new Map(
+    [...failures].map(([group, { message }]) => [
+      group,
+      { reason: 'RollbackIncomplete', message: `${left.join('; ')} (after: ${message})` } as const,
+    ]),
+  )
 }
 
 /** Observes and plans like a pass, and changes nothing. */
@@ -205,7 +231,8 @@ async function verify(applied: Applied, context: AgentContext): Promise<Verified
 async function rollBackFailed({ journaled, failures, after }: Verified, context: PassContext): Promise<void> {
   const { host, paths } = context
   const failed = unitsDone(journaled, failures, context.done)
-  if (failed.length > 0) await rollBack(failed, { ...after, ...observeFiles(host, paths) }, context)
+  if (failed.length > 0)
+    context.notRestored.push(...(await rollBack(failed, { ...after, ...observeFiles(host, paths) }, context)))
   for (const unit of failed) removeStagedQuietly(host, unit)
 }
 
@@ -216,7 +243,7 @@ async function commit(
   const notPersisted = commitAll(withPurpose(withoutFailed(units, before), 'apply'), context)
   const undo = async (failed: Failures, observed: () => Promise<Observed>) => {
     const again = unitsDone(journaled, failed, context.done)
-    if (again.length > 0) await rollBack(again, await observed(), context)
+    if (again.length > 0) context.notRestored.push(...(await rollBack(again, await observed(), context)))
   }
   await undo(notPersisted, () => observeNode(context))
   const failures = merge(before, notPersisted)

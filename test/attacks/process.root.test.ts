@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { eventually } from '../support/eventually.ts'
-import { type Attack, attacks, outcomes } from './attack.ts'
+import { type Attack, attacks, ipWrapper, outcomes } from './attack.ts'
 
 /** The wall clock steps back by an hour after a few looks at it. A run that waits for it ends with 99. */
 const steppedClock = `const now = Date.now
@@ -29,6 +29,33 @@ const cases: Attack[] = [
       assert.equal(result.code, 0, result.log)
       assert.deepEqual(outcomes(result), ['Configured', 'Pending NicMissing'], result.log)
     },
+  },
+  {
+    finding: 'F12',
+    name: 'a default route that vanishes during the run and does not come back with the rollback is reported',
+    changesForeign: true,
+    env: node => ipWrapper(node, 'case "$lines" in *" name multinic0"*) nth 1 && $real route del default ;; esac'),
+    expect: (result, node) => {
+      assert.deepEqual(outcomes(result), ['Failed RollbackIncomplete'], result.log)
+      assert.deepEqual([result.report?.verdict, result.report?.reason], ['Failed', 'RollbackIncomplete'])
+      assert.match(result.report?.message ?? '', /still lost: default route via 10\.0\.0\.1 on ens3/)
+      assert.match(node.ip('-o', 'link'), /ens4/)
+    },
+    cleanup: false,
+  },
+  {
+    finding: 'F12',
+    name: 'a change that cannot be undone is reported',
+    env: node =>
+      ipWrapper(
+        node,
+        `lines=$(echo "$lines" | sed -e 's/^link set dev if[0-9]* name ens4$/link set dev nosuch0 name ens4/' -e 's/^\\(route add .*\\)$/link show dev nosuch0/')`,
+      ),
+    expect: result => {
+      assert.deepEqual(outcomes(result), ['Failed RollbackIncomplete'], result.log)
+      assert.match(result.report?.message ?? '', /not rolled back: multinic0: .*rename multinic0 to ens4/)
+    },
+    cleanup: false,
   },
   {
     finding: 'F17',

@@ -116,7 +116,7 @@ function statesOf(
     const known = halfRenamed || values.some(entry => isSame(kind, entry, value))
     if (!known) reportConflict(`${[kind, key].filter(Boolean).join(' ')} has neither the old nor the new value`)
     put(now, kind, key, value)
-    const keep = !known || isSameLease(kind, values[0], value) || (manager === 'other' && isDynamic(kind, values[0]))
+    const keep = !known || isSameLease(kind, values[0], value) || (manager === 'other' && isOfManager(kind, values[0]))
     put(before, kind, key, keep ? value : values[0])
   }
   return [now, before]
@@ -167,9 +167,9 @@ function isSame(kind: Change['kind'], a: unknown, b: unknown): boolean {
   return equalJson({ ...a, ...volatile }, { ...b, ...volatile })
 }
 
-/** NetworkManager or networkd has the NIC again and asks for a lease itself. */
-function isDynamic(kind: Change['kind'], value: unknown): boolean {
-  if (kind === 'address') return (value as AddressSpec | undefined)?.lifetime !== undefined
+/** NetworkManager or networkd has the NIC again: it asks for a lease and sets link-local addresses and routes itself. */
+function isOfManager(kind: Change['kind'], value: unknown): boolean {
+  if (kind === 'address') return value !== undefined
   return kind === 'route' && (value as RouteSpec | undefined)?.table === tableMain
 }
 

@@ -118,6 +118,30 @@ test('F3: a NIC that NetworkManager configured by DHCP is taken over without a g
   ),
 )
 
+test('a take-over that fails is rolled back, and NetworkManager has its lease again', { skip }, () =>
+  withNode({ nics: 1 }, node =>
+    ending(async end => {
+      rmSync(node.path('etc/netplan'), { recursive: true })
+      mkdirSync(node.path('etc/NetworkManager/system-connections'), { recursive: true })
+      const [nic] = node.nics
+      assert.ok(nic)
+      const dhcp = startDhcp(node, nic)
+      end(() => dhcp.stop())
+      const manager = await startNetworkManager(node)
+      end(() => manager.stop())
+      await leased(node, nic)
+      // The kernel refuses the machine itself as gateway.
+      const bad = requestedInterface(nic, 0, { routes: [{ destination: '172.20.0.0/16', nexthop: '127.0.0.1' }] })
+      const failed = await node.agent({ interfaces: [bad] })
+      assert.equal(failed.report?.interfaces[0]?.reason, 'CommandFailed', failed.log)
+      assert.doesNotMatch(failed.log, /cannot roll back|not rolled back/)
+      await leased(node, nic)
+      assert.match(node.ip('address', 'show', 'ens4'), /inet 10\.100\.0\.10\/24 .*dynamic/)
+      assert.deepEqual(kernelState(node)['rules'], [])
+    }),
+  ),
+)
+
 const dhcpFile = {
   '10-netplan-all-en.network':
     '[Match]\nName=ens4\n[Network]\nDHCP=ipv4\nLinkLocalAddressing=ipv6\n[DHCPv4]\nRouteMetric=100\nClientIdentifier=mac\n',

@@ -18,7 +18,7 @@ import type { AddressSpec, RouteSpec, RuleSpec } from './change.ts'
 import type { Settings } from './config.ts'
 import type { NodeNetworks } from './node-networks.ts'
 import { type Link, protocolStatic } from './observed.ts'
-import { boundRules, hostOf, unboundRoutes, unboundRules } from './policy-routing.ts'
+import { boundRules, hasGlobalRouter, hostOf, isLinkLocal, unboundRoutes, unboundRules } from './policy-routing.ts'
 import { type ExpectedLookup, expectedLookups, lookupTargets } from './route-lookups.ts'
 
 export interface DesiredNic {
@@ -57,7 +57,10 @@ export function desiredNics(interfaces: readonly Interface[], settings: Settings
     const table = settings.tableBase + nic.index
     const altname = altnameOf(nic.portId)
     const routes = settings.policyRouting ? routesOf(nic, cidrs, table, settings.metric + nic.index) : []
-    const { unbound, onlyBound } = splitBySource(routes, node)
+    const { unbound, onlyBound } = splitBySource(routes, node, [
+      ...node.overOtherNics,
+      ...sorted.filter(other => other !== nic).flatMap(cidrsOf),
+    ])
     return {
       index: nic.index,
       name: nic.name,
@@ -120,7 +123,7 @@ function routesOf(nic: Interface, cidrs: readonly Cidr[], table: number, metric:
   for (const { destination, nexthop } of gatewayRoutes(nic)) {
     const [to, via] = [parseCidr(destination), parseIp(nexthop)]
     if (!to || !via || !cidrs.some(cidr => cidr.family === via.family)) continue
-    const direct = cidrs.some(cidr => contains(cidr, via)) || isLinkLocal(via.family, via.value)
+    const direct = cidrs.some(cidr => contains(cidr, via)) || isLinkLocal(via)
     add(to.family, to.prefix === 0 ? 'default' : networkOf(to), {
       gateway: canonical(nexthop) ?? nexthop,
       onlink: !direct,
@@ -139,6 +142,7 @@ export function gatewayRoutes(nic: Interface): { destination: string; nexthop: s
 function splitBySource(
   routes: readonly RouteSpec[],
   node: NodeNetworks,
+  otherNetworks: readonly Cidr[],
 ): { unbound: RouteSpec[]; onlyBound: DesiredNic['onlyBound'] } {
   const unbound: RouteSpec[] = []
   const onlyBound: DesiredNic['onlyBound'] = []
@@ -146,21 +150,18 @@ function splitBySource(
     // The default route of the node serves packets without a source.
     const network = parseCidr(route.destination)
     if (!network) continue
-    const because = node.reservedBy(network) ?? routerNotLinkLocal(route)
+    const because = node.reservedBy(network) ?? sharedRouter(route, otherNetworks)
     if (because === undefined) unbound.push(route)
     else onlyBound.push({ network: route.destination, because })
   }
   return { unbound, onlyBound }
 }
 
-/**
- * The kernel accepts a router with a global IPv6 address in the main table only after the route to its network, and
- * networkd adds routes in any order at boot.
- */
-function routerNotLinkLocal({ gateway }: RouteSpec): string | undefined {
-  const ip = gateway === undefined ? undefined : parseIp(gateway)
-  if (ip?.family !== 6 || isLinkLocal(ip.family, ip.value)) return undefined
-  return `has the router ${gateway}, whose address is not link-local`
+/** The kernel accepts a router for packets without a source only on the device that it selects for the router itself. */
+function sharedRouter(route: RouteSpec, otherNetworks: readonly Cidr[]): string | undefined {
+  const router = hasGlobalRouter(route) ? parseIp(route.gateway ?? '') : undefined
+  if (!router || !otherNetworks.some(network => contains(network, router))) return undefined
+  return `has the router ${route.gateway}, which is also in the network of another NIC`
 }
 
 function sysctlsOf(settings: Settings): Record<string, string> {
@@ -170,8 +171,4 @@ function sysctlsOf(settings: Settings): Record<string, string> {
     // A single router advertisement would add a default route to the main table.
     ...(settings.acceptRa ? { 'ipv6.accept_ra_defrtr': '0' } : { 'ipv6.accept_ra': '0', 'ipv6.autoconf': '0' }),
   }
-}
-
-function isLinkLocal(family: Family, value: bigint): boolean {
-  return family === 6 && value >> 118n === 0x3fan
 }

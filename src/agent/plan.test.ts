@@ -168,10 +168,13 @@ test('IPv6 packets without a source use a route in the main table that no other 
   assert.deepEqual(unboundRulesOf(planned), [
     'add route fd00:1::/64 from ::/128 table 254 metric 100 protocol 4',
     'add route fd00:2::/48 from ::/128 via fe80::1 table 254 metric 100 protocol 4',
+    'add route fd00:3::/48 from ::/128 via fd00:1::1 table 254 metric 100 onlink protocol 4',
     'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 100 priority 32516',
   ])
-  assert.deepEqual(planned.accepted[0]?.nic.onlyBound, [
-    { network: 'fd00:3::/48', because: 'has the router fd00:1::1, whose address is not link-local' },
+  // The kernel selects the first NIC for the router, and refuses it on the second one.
+  const shared = planOf(aNode(2), [requested, anInterface(1, { addresses: ['fd00:1::11/64'] })])
+  assert.deepEqual(shared.accepted[0]?.nic.onlyBound, [
+    { network: 'fd00:3::/48', because: 'has the router fd00:1::1, which is also in the network of another NIC' },
   ])
 })
 

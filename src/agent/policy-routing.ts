@@ -16,7 +16,7 @@
  *
  * Pure.
  */
-import { bitsOf, type Cidr, formatIp, networkOf, parseCidr } from '../contract/address.ts'
+import { bitsOf, type Cidr, type Family, formatIp, networkOf, parseCidr, parseIp } from '../contract/address.ts'
 import type { RouteSpec, RuleSpec } from './change.ts'
 import { protocolStatic, tableMain } from './observed.ts'
 
@@ -71,10 +71,23 @@ export function unboundRules(routes: readonly RouteSpec[], index: number): RuleS
 
 /**
  * For IPv6 packets without a source: a rule from `::/128` would match every packet, and a route does not. Other packets do
- * not match the route, and the kernel orders it by prefix and metric.
+ * not match the route, and the kernel orders it by prefix and metric. networkd adds routes in any order at boot: without
+ * the flag onlink, the kernel would refuse a router before the route to its network.
  */
 export function unboundRoutes(routes: readonly RouteSpec[]): RouteSpec[] {
-  return routes.filter(({ family }) => family === 6).map(route => ({ ...route, table: tableMain, from: unspecified6 }))
+  return routes
+    .filter(({ family }) => family === 6)
+    .map(route => ({ ...route, table: tableMain, from: unspecified6, onlink: hasGlobalRouter(route) }))
+}
+
+/** A link-local router needs no route. */
+export function hasGlobalRouter({ gateway }: RouteSpec): boolean {
+  const router = gateway === undefined ? undefined : parseIp(gateway)
+  return router?.family === 6 && !isLinkLocal(router)
+}
+
+export function isLinkLocal({ family, value }: { family: Family; value: bigint }): boolean {
+  return family === 6 && value >> 118n === 0x3fan
 }
 
 /** The address without its prefix length. */

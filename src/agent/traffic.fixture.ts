@@ -142,6 +142,16 @@ export const trafficCases: Record<string, TrafficCase> = {
       ),
     ),
   },
+  'a remote network by a router with a global IPv6 address': {
+    options: { nics: 2 },
+    prepare: node => {
+      const router = neighbour(node, 'router', '2')
+      node.exec('ip', '-n', router.namespace, 'address', 'add', 'fd00:21::5/128', 'dev', 'lo')
+      const routes = [{ destination: 'fd00:21::/64', nexthop: 'fd00::2' }]
+      return { interfaces: requestAll(node, index => (index === 0 ? { routes } : {})), peers: { router } }
+    },
+    pings: ['fd00::10 > fd00:21::5', '* > fd00:21::5', 'router > fd00::10', 'router > fd00:1::10'],
+  },
   'a Pod calls the address of a NIC of its node': {
     options: { nics: 2 },
     prepare: node => {

@@ -1,8 +1,10 @@
 /**
- * The slow cases of `killed.root.test.ts`: ten NICs, and NICs that take over each other's index.
+ * The slow cases of `killed.root.test.ts`: ten NICs, NICs that take over each other's index, and hosts with NetworkManager,
+ * where every D-Bus call that changes something is a step too.
  */
 import { test } from 'node:test'
 import { killAtEveryStep } from '../../test/rigs/host/kill-at-every-step.ts'
+import { hasNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { requestedInterface } from '../../test/rigs/host/node.ts'
 
 test('a run that adds or removes ten NICs may be killed after every step', { timeout: 20 * 60_000 }, () =>
@@ -29,3 +31,30 @@ test('a run in which two NICs exchange their indexes may be killed after every s
     to: nics => nics.map((nic, id) => requestedInterface(nic, 1 - id)),
     minSteps: [30],
   }))
+
+const onNetworkManager = { timeout: 20 * 60_000, skip: !hasNetworkManager && 'NetworkManager is not installed' }
+
+test(
+  'beside NetworkManager and with probes, a run that adds or removes two NICs may be killed after every step',
+  onNetworkManager,
+  () =>
+    killAtEveryStep({
+      nics: 2,
+      from: () => [],
+      to: nics => nics.map((nic, id) => requestedInterface(nic, id, id === 0 ? { addresses: [nic.address6] } : {})),
+      minSteps: [50, 50],
+      networkManager: true,
+    }),
+)
+
+test('beside NetworkManager and with probes, a run that adds or removes ten NICs may be killed', onNetworkManager, () =>
+  killAtEveryStep({
+    nics: 10,
+    from: () => [],
+    to: nics => nics.map((nic, id) => requestedInterface(nic, id)),
+    minSteps: [200, 200],
+    networkManager: true,
+    // A prime: the kills hit every kind of step, of one NIC or another.
+    stride: 17,
+  }),
+)

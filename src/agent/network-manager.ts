@@ -25,7 +25,10 @@ const unknownDevice = `${service}.UnknownDevice`
 const stateUnmanaged = 10
 /** Flag of an active connection that only mirrors what others configured; NetworkManager may replace it at any time. */
 const flagExternal = 0x80
+/** Milliseconds. */
 const releaseTimeout = 5_000
+const renameTimeout = 5_000
+const pollInterval = 20
 
 /** Undefined on a host without D-Bus or without NetworkManager. */
 export async function connectNetworkManager(host: Host, paths: Paths): Promise<NetworkManager | undefined> {
@@ -42,12 +45,12 @@ export async function connectNetworkManager(host: Host, paths: Paths): Promise<N
       body: [service],
     })
     .then(([owned]) => owned === true)
-  if (running) return createClient(bus)
+  if (running) return createClient(bus, host)
   bus.close()
   return undefined
 }
 
-function createClient(bus: Bus): NetworkManager {
+function createClient(bus: Bus, host: Host): NetworkManager {
   const property = async (path: string, of: string, name: string) => {
     const get = { interface: 'org.freedesktop.DBus.Properties', member: 'Get', signature: 'ss', body: [of, name] }
     return (await bus.call({ destination: service, path, ...get }))[0]
@@ -95,7 +98,13 @@ function createClient(bus: Bus): NetworkManager {
       })
     },
     async manage(name) {
-      const device = await deviceOf(name)
+      // NetworkManager learns of a rename a little later. It never learns of a NIC that is detached meanwhile.
+      const until = host.now() + renameTimeout
+      let device = await deviceOf(name)
+      while (!device && host.now() < until) {
+        await host.sleep(pollInterval)
+        device = await deviceOf(name)
+      }
       if (device) await setManaged(device, true)
     },
     async reload() {

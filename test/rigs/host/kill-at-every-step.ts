@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import { bundled } from './bundle.ts'
 import { macsOf } from './kernel-state.ts'
+import { makeNetworkManagerHost, startNetworkManager } from './network-manager.ts'
 import { createNode, foreignState, type RigNic } from './node.ts'
 
 const program = fileURLToPath(new URL('./kill-worker.ts', import.meta.url))
@@ -18,6 +19,10 @@ export interface Transition {
   to: (nics: RigNic[]) => AgentInput['interfaces']
   /** The minimum number of steps, and of steps back: fewer mean that the test itself is broken. */
   minSteps: [to: number, back?: number]
+  /** The node has NetworkManager instead of Netplan, and the router replies to probes. */
+  networkManager?: true
+  /** Kills after every second, third, … step only. */
+  stride?: number
 }
 
 export async function killAtEveryStep(transition: Transition): Promise<void> {
@@ -28,22 +33,26 @@ export async function killAtEveryStep(transition: Transition): Promise<void> {
 
 /** Tests every `parts`th step from `part` on, on a node of its own. */
 async function killOnNode(
-  { nics, from, to, minSteps }: Transition,
+  { nics, from, to, minSteps, networkManager, stride = 1 }: Transition,
   agent: string,
   { part, parts }: { part: number; parts: number },
 ): Promise<void> {
   const node = await createNode({ nics })
+  if (networkManager) makeNetworkManagerHost(node)
+  const manager = networkManager && (await startNetworkManager(node, { autoDefault: false }))
   try {
     // Waits are short here, and the duplicate address detection of the kernel takes a second.
     for (const { name } of node.nics) node.exec('sysctl', '-qw', `net.ipv6.conf.${name}.dad_transmits=0`)
     const before = foreignState(node, macsOf(node))
-    const numbers = [part, parts, minSteps.length].map(String)
-    const args = [node.root, agent, input(from(node.nics)), input(to(node.nics)), ...numbers]
+    const numbers = [part * stride, parts * stride, minSteps.length].map(String)
+    const probe = networkManager ? 'reported' : 'off'
+    const args = [node.root, agent, probe, input(from(node.nics)), input(to(node.nics)), ...numbers]
     const steps = JSON.parse(await node.execute(process.execPath, program, ...args)) as number[]
     assert.equal(steps.length, minSteps.length)
     for (const [index, min] of minSteps.entries()) assert.ok(Number(steps[index]) > Number(min), `${steps} steps`)
     assert.equal(foreignState(node, macsOf(node)), before)
   } finally {
+    await manager?.stop()
     node.remove()
   }
 }

@@ -3,12 +3,14 @@
  * request to another, lets the next run recover, and compares the whole node with its old and its new state. With two
  * DIRECTIONS it repeats that for the way back. Prints the number of steps of each direction.
  *
- *   kill-worker.ts ROOT AGENT INPUT-FROM INPUT-TO PART PARTS DIRECTIONS
+ *   kill-worker.ts ROOT AGENT PROBE INPUT-FROM INPUT-TO PART PARTS DIRECTIONS
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { kernelHost } from '../../../src/agent/host.ts'
+import { connectNetworkManager } from '../../../src/agent/network-manager.ts'
 import { observe } from '../../../src/agent/observe.ts'
 import type { Observed } from '../../../src/agent/observed.ts'
 import { pathsUnder } from '../../../src/agent/paths.ts'
@@ -18,11 +20,15 @@ import { canonicalJson } from '../../../src/contract/hash.ts'
 import { silent } from '../../../src/telemetry/log.ts'
 import { withoutWaits } from './killable-host.ts'
 
-const [root = '', agent = '', textFrom = '', textTo = '', ...numbers] = process.argv.slice(2)
+const [root = '', agent = '', probe = '', textFrom = '', textTo = '', ...numbers] = process.argv.slice(2)
 const [part = 0, parts = 1, directions = 1] = numbers.map(Number)
 const paths = pathsUnder(root)
 const host = withoutWaits(kernelHost())
+const networkManager = await connectNetworkManager(host, paths)
 const unlimited = 1_000_000
+/** Milliseconds. NetworkManager needs some time to manage a NIC again. */
+const settleTimeout = networkManager ? 15_000 : 0
+const pollInterval = 100
 
 const inputFrom = JSON.parse(textFrom) as AgentInput
 const inputTo = JSON.parse(textTo) as AgentInput
@@ -36,7 +42,7 @@ interface Endpoint {
 
 /** Starts the agent as the leader of a process group. Returns its exit code or signal. */
 async function start(steps: number, ...input: string[]): Promise<number | string> {
-  const args = [agent, root, String(steps), ...input]
+  const args = [agent, root, String(steps), probe, ...input]
   const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', 'ignore', 'inherit'] })
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
   return code ?? signal ?? ''
@@ -51,7 +57,7 @@ function run(input: AgentInput, steps = unlimited): Promise<number | string> {
  * own later, and the order of rules with the same priority.
  */
 async function state(): Promise<string> {
-  const observed: Observed = await observe({ host, paths, log: silent }, { macAddresses })
+  const observed: Observed = await observe({ host, networkManager, paths, log: silent }, { macAddresses })
   const linesOf = (kind: string, items: readonly unknown[]) => items.map(item => `${kind} ${canonicalJson(item)}`)
   const staged = Object.values(paths).flatMap(directory => (host.list(directory) ?? []).filter(name => name[0] === '.'))
   const lines = [
@@ -69,10 +75,31 @@ async function state(): Promise<string> {
     ),
     ...linesOf('rule', observed.rules),
     ...linesOf('sysctl', Object.entries(observed.sysctls)),
+    ...linesOf('manager', Object.entries(observed.managers)),
     ...linesOf('file', Object.entries(observed.files)),
     ...linesOf('left', [...staged, ...(host.list(paths.state) ?? []).filter(name => name.startsWith('journal'))]),
   ]
   return lines.sort().join('\n')
+}
+
+/** The state, as soon as it is one of these. */
+async function settledState(...expected: string[]): Promise<string> {
+  for (const until = Date.now() + settleTimeout; ; await sleep(pollInterval)) {
+    const now = await state()
+    if (expected.includes(now) || Date.now() >= until) return now
+  }
+}
+
+/** The state that NetworkManager leaves: the same several times in a row. */
+async function finalState(): Promise<string> {
+  let last = await state()
+  for (let same = 0; networkManager && same < 10; ) {
+    await sleep(pollInterval)
+    const now = await state()
+    same = now === last ? same + 1 : 0
+    last = now
+  }
+  return last
 }
 
 async function killAtEveryStep(from: Endpoint, to: Endpoint): Promise<number> {
@@ -80,24 +107,24 @@ async function killAtEveryStep(from: Endpoint, to: Endpoint): Promise<number> {
   for (let steps = part; ; steps += parts) {
     const end = await run(to.input, steps)
     if (end === 0) {
-      assert.equal(await state(), to.state, `${name}, without a kill`)
+      assert.equal(await settledState(to.state), to.state, `${name}, without a kill`)
       return steps
     }
     assert.equal(end, 'SIGKILL', `${name}, step ${steps}`)
     // The recovery may be killed as well.
     if (steps % 4 === 0) await start(steps % 7)
-    await recover({ host, paths, log: silent })
-    const now = await state()
+    await recover({ host, networkManager, paths, log: silent })
+    const now = await settledState(from.state, to.state)
     if (now === from.state) continue
     assert.equal(now, to.state, `${name}, killed after ${steps} steps: neither the old nor the new state`)
     assert.equal(await run(from.input), 0)
-    assert.equal(await state(), from.state, `${name}, back after a kill at step ${steps}`)
+    assert.equal(await settledState(from.state), from.state, `${name}, back after a kill at step ${steps}`)
   }
 }
 
 async function applyInput(input: AgentInput): Promise<Endpoint> {
   assert.equal(await run(input), 0)
-  return { input, state: await state() }
+  return { input, state: await finalState() }
 }
 
 // The first runs create directories and backups, which are not compared.
@@ -107,4 +134,5 @@ const from = await applyInput(inputFrom)
 assert.notEqual(from.state, to.state)
 const steps = [await killAtEveryStep(from, to)]
 if (directions > 1) steps.push(await killAtEveryStep(to, from))
+networkManager?.close()
 process.stdout.write(`${JSON.stringify(steps)}\n`)

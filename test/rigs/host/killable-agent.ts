@@ -1,24 +1,28 @@
 /**
- * An agent that kills itself after a number of steps: `killable-agent.ts ROOT STEPS INPUT`; without INPUT only the recovery
- * runs. Exits with the agent's own code if it needs no more than STEPS steps.
+ * An agent that kills itself after a number of steps: `killable-agent.ts ROOT STEPS PROBE INPUT`; without INPUT only the
+ * recovery runs. PROBE is the mode of the probes. Exits with the agent's own code if it needs no more than STEPS steps.
  */
 import { kernelHost } from '../../../src/agent/host.ts'
 import { runAgent } from '../../../src/agent/main.ts'
+import { connectNetworkManager } from '../../../src/agent/network-manager.ts'
 import { pathsUnder } from '../../../src/agent/paths.ts'
 import { recover } from '../../../src/agent/recover.ts'
 import { silent } from '../../../src/telemetry/log.ts'
 import { killableHost } from './killable-host.ts'
 
-const [root = '', steps = '', input] = process.argv.slice(2)
+const [root = '', steps = '', probe = 'off', input] = process.argv.slice(2)
 const host = killableHost(kernelHost(), Number(steps))
 const paths = pathsUnder(root)
 
 async function run(): Promise<void> {
-  if (input === undefined) await recover({ host, paths, log: silent })
-  else process.exitCode = await runAgent({ env: { MULTINIC_INPUT: input, ...quick }, host, log: silent, paths })
+  if (input === undefined) {
+    const networkManager = await connectNetworkManager(host, paths)
+    await recover({ host, networkManager, paths, log: silent })
+    networkManager?.close()
+  } else process.exitCode = await runAgent({ env: { MULTINIC_INPUT: input, ...quick }, host, log: silent, paths })
 }
 
-/** No other host replies on this network; what counts is that a probe can be killed too. */
-const quick = { NIC_WAIT: '0s', NETWORK_PROBE: 'off', NETWORK_PROBE_TIMEOUT: '1ms' }
+/** Without probes no other host has to reply; what counts is that a probe can be killed too. */
+const quick = { NIC_WAIT: '0s', NETWORK_PROBE: probe, ...(probe === 'off' ? { NETWORK_PROBE_TIMEOUT: '1ms' } : {}) }
 
 void run()

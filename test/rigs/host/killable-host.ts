@@ -1,8 +1,10 @@
 /**
- * A host that kills the agent and its process group with SIGKILL after a number of steps. Every line of a batch and every
- * write is a step. Waits are short.
+ * A host that kills the agent and its process group with SIGKILL after a number of steps. Every line of a batch, every
+ * write and every D-Bus call that changes something is a step. Waits are short.
  */
 import type { Host } from '../../../src/agent/host.ts'
+
+const changingMethods = ['\0Set\0', '\0ReloadConnections\0', '\0Reload\0']
 
 export function killableHost(host: Host, allowed: number): Host {
   let done = 0
@@ -22,6 +24,18 @@ export function killableHost(host: Host, allowed: number): Host {
       const result = possible.length > 0 ? await host.ip(args, possible) : { code: 0, stdout: '', stderr: '' }
       if (possible.length < lines.length) killGroup()
       return result
+    },
+    async connect(path) {
+      const stream = await host.connect(path)
+      if (!stream) return undefined
+      const write = stream.write.bind(stream) as (message: Buffer) => boolean
+      const change = step((message: Buffer) => void write(message))
+      // A message holds the name of its method.
+      stream.write = ((message: Buffer | string) =>
+        changingMethods.some(method => message.includes(method))
+          ? change(Buffer.from(message))
+          : write(Buffer.from(message))) as typeof stream.write
+      return stream
     },
     writeFile: step(host.writeFile),
     rename: step(host.rename),

@@ -56,8 +56,11 @@ export async function oneNicSeconds(): Promise<number> {
   }
 }
 
-/** `liveUdev`: the node's udevd runs already. */
-export async function startNetworkManager(node: RigNode, { liveUdev = false } = {}): Promise<RigNetworkManager> {
+/** `liveUdev`: the node's udevd runs already. `autoDefault: false`: NetworkManager activates nothing without a profile. */
+export async function startNetworkManager(
+  node: RigNode,
+  { liveUdev = false, autoDefault = true } = {},
+): Promise<RigNetworkManager> {
   const { root, namespace } = node
   // A boot starts with an empty /run.
   rmSync(join(root, 'nm/run'), { recursive: true, force: true })
@@ -65,7 +68,7 @@ export async function startNetworkManager(node: RigNode, { liveUdev = false } = 
     mkdirSync(join(root, directory), { recursive: true })
   writeFileSync(
     join(root, 'nm/nm.conf'),
-    '[main]\nplugins=keyfile\ndhcp=internal\ndns=none\nauth-polkit=false\n[keyfile]\nunmanaged-devices=interface-name:ens3\n',
+    `[main]\nplugins=keyfile\ndhcp=internal\ndns=none\nauth-polkit=false\n${autoDefault ? '' : 'no-auto-default=*\n'}[keyfile]\nunmanaged-devices=interface-name:ens3\n`,
   )
   const log = openSync(join(root, 'nm/log'), 'a')
   const bus = await startBus(node)

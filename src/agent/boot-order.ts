@@ -6,6 +6,7 @@
  */
 import type { DesiredNic } from './desired.ts'
 import type { FileState, Link, Observed } from './observed.ts'
+import { macAddressIn } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import { maxPriority } from './render/networkmanager.ts'
 
@@ -104,6 +105,31 @@ function namesFinally(text: string, { macAddress }: DesiredNic): boolean {
     const [, addresses] = /ATTR\{address\}\s*==\s*"([^"]*)"/.exec(line) ?? []
     return addresses === undefined || matchesAny(addresses.toLowerCase().split('|'), [macAddress])
   })
+}
+
+/** Foreign files that configure the NIC by its MAC address or its former name, and lose at boot. */
+export function filesThatLose(
+  { macAddress }: DesiredNic,
+  formerName: string,
+  { files }: Observed,
+  paths: Paths,
+  ours: ReadonlySet<string>,
+): string[] {
+  const name = formerName.replace(/[^\w-]/g, '\\$&')
+  const byName = new RegExp(`^\\s*(["']?${name}["']?\\s*:|(Name|interface-name)\\s*=\\s*${name}\\s*$)`, 'm')
+  const directories = [paths.netplan, paths.networkd, paths.networkManager]
+  return Object.entries(files)
+    .filter(([path]) => !ours.has(path) && directories.some(directory => path.startsWith(`${directory}/`)))
+    .filter(([, { text }]) => mentions(text, macAddress) || byName.test(text))
+    .map(([path]) => path)
+}
+
+/** `#` starts a comment in all three file formats. */
+export function mentions(text: string, macAddress: string): boolean {
+  return text
+    .split('\n')
+    .map(line => line.replace(/(^|\s)#.*/, ''))
+    .some(line => line.toLowerCase().includes(macAddress) || macAddressIn(line) === macAddress)
 }
 
 /** NetworkManager ignores profiles that root does not own. */

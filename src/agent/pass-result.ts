@@ -2,9 +2,11 @@
  * What one pass over the node came to. The report is made from the results of all passes.
  */
 import type { Failure, Failures } from './apply.ts'
+import { filesThatLose } from './boot-order.ts'
 import type { AgentContext } from './context.ts'
 import { fileChangesOf } from './files.ts'
 import type { Observed } from './observed.ts'
+import { allIndexes, filesOfIndex } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import type { Plan } from './plan.ts'
 import { filesFor } from './render/files.ts'
@@ -71,24 +73,32 @@ export function passResult(
     ]),
     rolledBack,
     notRemoved,
-    notes: withOnlyBound(withTakeOver(withForeignRules(notes, plan), committed, plan, observed), plan),
+    notes: withOnlyBound(withTakeOver(withForeignRules(notes, plan), committed, plan, observed, paths), plan),
     applyMs: 0,
     verifyMs: 0,
   }
 }
 
-/** What was taken over, and what a live client may take back. */
+/** What was taken over, whose files lose at boot, and what a live client may take back. */
 function withTakeOver(
   notes: ReadonlyMap<number, string>,
   committed: readonly Unit[],
   { accepted, backend }: Plan,
   observed: Observed,
+  paths: Paths,
 ): Map<number, string> {
   const all = new Map(notes)
+  const ours = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
   for (const { nic, link } of accepted) {
     const unit = applyUnitOf(committed, nic.index)
-    const texts = [unit && describeTakeOver(unit.changes), whyNotHandedOver(link, observed, backend.kind)]
-    const note = [...texts, all.get(nic.index)].filter(text => text !== undefined).join('; ')
+    const files = unit ? filesThatLose(nic, link.name, observed, paths, ours) : []
+    const texts = [
+      unit && describeTakeOver(unit.changes),
+      ...files.map(path => `${path} configures this NIC too, but the files of multinic win at boot`),
+      whyNotHandedOver(link, observed, backend.kind),
+      all.get(nic.index),
+    ]
+    const note = texts.filter(text => text !== undefined).join('; ')
     if (note !== '') all.set(nic.index, note)
   }
   return all

@@ -6,7 +6,7 @@
 import { hostPart, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import { isSameMachine } from '../contract/machine.ts'
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
-import { winnerAtBoot } from './boot-order.ts'
+import { mentions, winnerAtBoot } from './boot-order.ts'
 import { routeText } from './change.ts'
 import type { Settings } from './config.ts'
 import type { DesiredNic } from './desired.ts'
@@ -22,7 +22,7 @@ import {
   protocolKernel,
   tableMain,
 } from './observed.ts'
-import { filesOfIndex, isForeign, macAddressIn, type OwnedNic } from './ownership.ts'
+import { filesOfIndex, isForeign, type OwnedNic } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import {
   isDynamicAddress,
@@ -254,14 +254,6 @@ export function foreignFileAt(path: string, file: FileState): Refusal {
   const owner = file.uid === 0 ? 'is not readable' : `is owned by uid ${file.uid}, not by root`
   const problem = file.special ? 'is not a regular file' : owner
   return { reason: 'ForeignFile', message: `${path} ${problem}; multinic needs this path` }
-}
-
-/** `#` starts a comment in all three file formats. */
-function mentions(text: string, macAddress: string): boolean {
-  return text
-    .split('\n')
-    .map(line => line.replace(/(^|\s)#.*/, ''))
-    .some(line => line.toLowerCase().includes(macAddress) || macAddressIn(line) === macAddress)
 }
 
 /** Routes of NICs that multinic has configured with this table, and routes that equal a desired one, are no obstacle. */

@@ -56,7 +56,7 @@ const cases: Attack[] = [
   },
   {
     finding: 'F11',
-    name: 'files that match other NICs, lose to ours or are hidden by an empty file are no obstacle',
+    name: 'files that match other NICs, lose to ours or are hidden by an empty file are no obstacle; those for the NIC are reported',
     options: {
       files: {
         '/etc/netplan/50-cloud-init.yaml':
@@ -70,7 +70,25 @@ const cases: Attack[] = [
         '/etc/udev/rules.d/70-persistent-net.rules': 'ATTR{address}=="fa:16:3e:00:00:01", NAME="eth1"\n',
       },
     },
-    expect: configured,
+    expect: (result, node) => {
+      configured(result, node)
+      const { message = '' } = result.report?.interfaces[0] ?? {}
+      assert.match(message, /etc\/netplan\/50-cloud-init\.yaml configures this NIC too, but the files of multinic win/)
+      assert.doesNotMatch(message, /other\.network|hidden|bridges/)
+    },
+  },
+  {
+    finding: 'F11',
+    name: 'an entry of Netplan by the name of the device is taken over, and reported',
+    options: {
+      files: {
+        '/etc/netplan/50-cloud-init.yaml': 'network:\n  version: 2\n  ethernets:\n    ens4:\n      dhcp4: true\n',
+      },
+    },
+    expect: (result, node) => {
+      configured(result, node)
+      assert.match(result.report?.interfaces[0]?.message ?? '', /50-cloud-init\.yaml configures this NIC too/)
+    },
   },
   {
     finding: 'F16',

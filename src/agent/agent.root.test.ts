@@ -77,7 +77,7 @@ suite('agent', { concurrency: 3 }, () => {
     ] as const)
       assert.equal(vm.exec('cat', `/proc/sys/net/${setting}`).trim(), value, setting)
     assert.equal(foreignState(vm, macsOf(vm)), before)
-    assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['nics'])
+    assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['lock', 'nics'])
     assert.match(vm.ip('link', 'show', `port-${b.macAddress.replaceAll(':', '')}`), /multinic1/)
 
     // Traffic from the NIC's address reaches its gateway; without a source address the rule `to` applies.
@@ -285,7 +285,7 @@ case "$lines" in *" name multinic0"*) ${removal} ;; esac\nexit $code\n`
     const ran = await run.done
     assert.deepEqual([ran.code, ran.report?.verdict], [0, 'Configured'], ran.log)
     assert.ok(kernelState(vm)['links']?.includes('multinic0 up 1450'))
-    assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['nics'])
+    assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['lock', 'nics'])
   })
 
   const families = {

@@ -5,6 +5,7 @@
  * A directory with one file per round. It holds the boot ID: after a reboot the kernel state is gone, and only files are
  * rolled back. An agent must read the journal of an older one: never change the keys of the JSON.
  */
+import { isJsonObject } from '../contract/json.ts'
 import type { Host } from './host.ts'
 import type { Paths } from './paths.ts'
 import type { Unit } from './unit.ts'
@@ -49,11 +50,36 @@ export function readJournal(host: Host, paths: Paths): JournalEntry[] {
 function parseEntry(text: string): JournalEntry[] {
   try {
     const entry = JSON.parse(text) as EntryOnDisk
-    if (entry.version !== 1 || !Array.isArray(entry.units)) return []
-    return [{ bootID: entry.bootId, units: entry.units.map(fromDisk) }]
+    if (entry.version !== 1 || typeof entry.bootId !== 'string' || !Array.isArray(entry.units)) return []
+    return [{ bootID: entry.bootId, units: entry.units.filter(isUnit).map(fromDisk) }]
   } catch {
     return []
   }
+}
+
+/** The disk is not trusted: a unit or a change of another form would stop every run. */
+function isUnit(unit: unknown): unit is UnitOnDisk {
+  if (!isJsonObject(unit)) return false
+  const { name, group, mac, changes } = unit
+  return [name, group, mac].every(text => typeof text === 'string') && Array.isArray(changes) && changes.every(isChange)
+}
+
+const keysOf: Readonly<Record<string, readonly string[]>> = {
+  name: ['from', 'to'],
+  mtu: ['from', 'to'],
+  link: ['from', 'to'],
+  manager: ['from', 'to'],
+  sysctl: ['key', 'from', 'to'],
+  address: ['op', 'address'],
+  route: ['op', 'route'],
+  rule: ['op', 'rule'],
+  altname: ['op', 'altname'],
+  file: ['path'],
+}
+
+function isChange(change: unknown): boolean {
+  if (!isJsonObject(change)) return false
+  return keysOf[String(change['kind'])]?.every(key => change[key] !== undefined && change[key] !== null) ?? false
 }
 
 /** One rename ends all rounds at once: a partial journal would roll back part of a run. */

@@ -69,6 +69,8 @@ export interface NicScope {
   linkLocal?: { address: (address: Address) => boolean; route: (route: ObservedRoute) => boolean }
   rule: (rule: ObservedRule) => boolean
   altnames: ReadonlySet<string>
+  /** Requested or recorded addresses: they count even if they are link-local. */
+  addresses: ReadonlySet<string>
   files: readonly string[]
 }
 
@@ -78,7 +80,7 @@ export function nicState(observed: Observed, link: Link, scope: NicScope): NicSt
     mtu: link.mtu,
     up: link.up,
     addresses: observed.addresses
-      .filter(address => address.ifindex === link.ifindex && (!address.linkLocal || scope.linkLocal?.address(address)))
+      .filter(address => address.ifindex === link.ifindex && isOwnAddress(address, scope))
       .map(addressSpec),
     routes: observed.routes.filter(route => onlyOn(route, link.ifindex) && isInScope(route, scope)).map(routeSpec),
     ...nodeState(observed, scope),
@@ -86,6 +88,10 @@ export function nicState(observed: Observed, link: Link, scope: NicScope): NicSt
     sysctls: observed.sysctls[link.ifindex] ?? {},
     manager: observed.managers[link.ifindex] ?? 'none',
   }
+}
+
+function isOwnAddress(address: Address, { addresses, linkLocal }: NicScope): boolean {
+  return !address.linkLocal || addresses.has(address.cidr) || (linkLocal?.address(address) ?? false)
 }
 
 function isInScope(route: ObservedRoute, scope: NicScope): boolean {

@@ -6,6 +6,7 @@
  */
 import { parseMac } from '../contract/address.ts'
 import { interfaceName } from '../contract/interfaces.ts'
+import { isJsonObject } from '../contract/json.ts'
 import { type FileState, type Observed, tableMain } from './observed.ts'
 import { rulesInFile } from './owned-rules.ts'
 import type { Paths } from './paths.ts'
@@ -133,10 +134,24 @@ export function parseRecord(text: string): NicRecord | undefined {
       parseMac(String(record.mac)) !== undefined &&
       isTextList(record.addresses) &&
       (record.rules === undefined || isTextList(record.rules))
-    return usable ? (record as NicRecord) : undefined
+    if (!usable) return undefined
+    const { former, portId, ...rest } = record as NicRecord
+    return {
+      ...rest,
+      ...(typeof portId === 'string' ? { portId } : {}),
+      ...(isFormer(former) ? { former } : {}),
+    }
   } catch {
     return undefined
   }
+}
+
+function isFormer(former: unknown): former is FormerState {
+  if (!isJsonObject(former)) return false
+  const { name, mtu, up, sysctls } = former
+  if (typeof name !== 'string' || typeof mtu !== 'number' || typeof up !== 'boolean' || !isJsonObject(sysctls))
+    return false
+  return Object.values(sysctls).every(value => typeof value === 'string')
 }
 
 function isTextList(value: unknown): value is string[] {

@@ -304,6 +304,7 @@ function scopeOf(
     rule: rule => ownRules.has(ruleText(rule)) || isStale(rule),
     mainRoutes: new Set([...mainRoutesOf(nic), ...(owned?.record?.mainRoutes ?? [])]),
     altnames: new Set([nic.altname, altnameOf(owned?.record?.portId)].filter(name => name !== undefined)),
+    addresses: new Set([...nic.addresses.map(({ cidr }) => cidr), ...(owned?.record?.addresses ?? [])]),
     files: [
       ...filesOfIndex(paths, nic.index),
       ...(staleIndex === undefined ? [] : filesOfIndex(paths, staleIndex)),

@@ -148,6 +148,7 @@ function scopeOf(index: number, macAddress: string, input: RemovalInput): NicSco
     mainRoutes: new Set(nic?.record?.mainRoutes ?? []),
     rule: rule => namesRule(rules, rule),
     altnames: new Set([altnameOf(nic?.record?.portId)].filter(name => name !== undefined)),
+    addresses: new Set(nic?.record?.addresses),
     files: macAddress === '' ? files : [...files, recordPath(paths, macAddress)],
   }
 }

@@ -39,6 +39,20 @@ test('fields that only a trace needs are dropped first', () => {
   assert.deepEqual(JSON.parse(fitReport({ ...just, message: `${just.message}m` })), lean)
 })
 
+test('room that dropped port IDs leave goes to the messages', () => {
+  const interfaces = Array.from({ length: 10 }, (_, id) => ({
+    id,
+    name: `multinic${id}`,
+    macAddress: 'fa:16:3e:00:00:01',
+    portId: 'p'.repeat(253),
+    status: 'Failed' as const,
+    reason: 'CommandFailed' as const,
+    message: 'm'.repeat(900),
+  }))
+  const fitted = JSON.parse(fitReport(aReport({ interfaces, node: 'n'.repeat(253) }))) as AgentReport
+  for (const { message = '' } of fitted.interfaces) assert.ok(message.length >= 120, `${message.length} characters`)
+})
+
 test('any report fits, stays valid, and keeps every verdict and reason', () => {
   const anyText = fc.string({ maxLength: 2_000, unit: fc.constantFrom('a', '"', '\\', 'é', '…', '한', '\n') })
   const nic = fc.record({ message: anyText, portId: fc.string({ minLength: 1, maxLength: 253 }), failed: fc.boolean() })

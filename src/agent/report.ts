@@ -198,18 +198,13 @@ export function fitReport(report: AgentReport): string {
   const whole = JSON.stringify(report)
   if (Buffer.byteLength(whole) <= maxReportBytes) return whole
   const lean = withoutTrace(report)
-  const cuts = [
-    (whole: AgentReport) => whole,
-    ...[400, 200, 120, 60, 24].map(limit => (whole: AgentReport) => shortened(whole, limit)),
-    (whole: AgentReport) => withoutObserved(shortened(whole, 24)),
-    (whole: AgentReport) => withoutLists(shortened(whole, 24)),
-    (whole: AgentReport) => withoutMessages(shortened(whole, 24)),
-  ]
   let text = ''
-  for (const cut of cuts) {
-    text = JSON.stringify(cut(lean))
-    if (Buffer.byteLength(text) <= maxReportBytes) break
-  }
+  // What a cut makes free goes to the messages.
+  for (const cut of [(whole: AgentReport) => whole, withoutObserved, withoutLists, withoutPortIds, withoutMessages])
+    for (const limit of [Number.POSITIVE_INFINITY, 400, 200, 120, 60, 24]) {
+      text = JSON.stringify(shortened(cut(lean), limit))
+      if (Buffer.byteLength(text) <= maxReportBytes) return text
+    }
   return text
 }
 
@@ -240,7 +235,12 @@ function withoutLists(report: AgentReport): AgentReport {
 }
 
 /** Ten port IDs of up to 253 characters each may leave no room for messages. */
-function withoutMessages(report: AgentReport): AgentReport {
+function withoutPortIds(report: AgentReport): AgentReport {
   const { interfaces, ...rest } = withoutLists(report)
-  return { ...rest, interfaces: interfaces.map(({ message: _, portId: __, ...nic }) => nic) }
+  return { ...rest, interfaces: interfaces.map(({ portId: _, ...nic }) => nic) }
+}
+
+function withoutMessages(report: AgentReport): AgentReport {
+  const { interfaces, ...rest } = withoutPortIds(report)
+  return { ...rest, interfaces: interfaces.map(({ message: _, ...nic }) => nic) }
 }

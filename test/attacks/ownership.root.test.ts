@@ -2,7 +2,7 @@
  * Attacks on ownership: what others put on the node stays, whatever number or name it has.
  */
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { requestedInterface } from '../rigs/host/node.ts'
 import { type Attack, attacks, configureAll, ipWrapper, outcomes, requestAll } from './attack.ts'
 
@@ -152,6 +152,38 @@ lines=$(echo "$lines" | sed 's/^link set dev if[0-9]* name multinic0$/link set d
       node.ip('link', 'add', `if${ifindex}`, 'type', 'bridge')
     },
     expect: result => assert.deepEqual(outcomes(result), ['Failed InterfaceNameInUse'], result.log),
+  },
+  {
+    finding: 'L1',
+    name: 'a requested link-local address is kept by the second run, and removed with the interface',
+    request: node => ({
+      interfaces: node.nics.map(nic => requestedInterface(nic, 0, { addresses: ['fe80::77/64', nic.address6] })),
+    }),
+    expect: async (result, node) => {
+      assert.deepEqual(outcomes(result), ['Configured'], result.log)
+      const again = await node.agent({
+        interfaces: node.nics.map(nic => requestedInterface(nic, 0, { addresses: ['fe80::77/64', nic.address6] })),
+      })
+      assert.deepEqual([outcomes(again), again.report?.changed], [['Configured'], 0], again.log)
+    },
+  },
+  {
+    finding: 'L2',
+    name: 'a journal and records of another form do not stop the node',
+    prepare: async node => {
+      await configureAll(node)
+      mkdirSync(node.path('var/lib/multinic/journal'))
+      const change = '{"kind":"new","from":1,"to":2}'
+      const unit = `{"name":"multinic0","group":"g","mac":"fa:16:3e:00:00:01","id":0,"changes":[null,${change}]}`
+      writeFileSync(
+        node.path('var/lib/multinic/journal/0001.json'),
+        `{"version":1,"bootId":"boot-1","units":[${unit}]}`,
+      )
+      const record = '{"version":1,"id":5,"mac":"fa:16:3e:00:00:aa","table":105'
+      writeFileSync(node.path('var/lib/multinic/nics/a.json'), `${record},"addresses":[1,2]}`)
+      writeFileSync(node.path('var/lib/multinic/nics/b.json'), `${record},"addresses":[],"rules":[1],"former":3}`)
+    },
+    expect: result => assert.deepEqual(outcomes(result), ['Configured'], result.log),
   },
   {
     finding: 'L2',

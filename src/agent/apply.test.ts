@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { silent } from '../telemetry/log.ts'
 import { aNode } from './agent.fixture.ts'
 import { applyUnits } from './apply.ts'
-import type { RuleSpec } from './change.ts'
+import type { Change, RuleSpec } from './change.ts'
 import type { CommandResult, Host } from './host.ts'
 import { hostPaths } from './paths.ts'
 import type { Unit } from './unit.ts'
@@ -138,4 +138,22 @@ test('new rules are added before old ones are removed, unless another NIC remove
     'rule del from 10.0.1.2/32 lookup 101 priority 10101 protocol 4',
     'rule add from 10.0.1.2/32 lookup 101 priority 10101 protocol 4',
   ])
+})
+
+test('a kernel without routes from a source fails no NIC; any other error of such a route does', async () => {
+  const route = {
+    family: 6,
+    table: 254,
+    destination: 'fd00::/64',
+    from: '::/128',
+    metric: 100,
+    onlink: false,
+    protocol: 4,
+  }
+  const units = [{ ...unit(0), changes: [{ kind: 'route', op: 'add', route } as Change] }]
+  const command = 'route add fd00::/64 from ::/128 dev if3 table 254 metric 100 protocol 4'
+  const without = await run(units, { [command]: 'Specifying source address requires IPV6_SUBTREES to be enabled' })
+  assert.deepEqual([without.failures, without.refusedAltnames], [[], ['::/128']])
+  const broken = await run(units, { [command]: 'No buffer space available' })
+  assert.equal(broken.failures.length, 1)
 })

@@ -21,7 +21,7 @@ export type Failures = ReadonlyMap<string, Failure>
 
 export interface ApplyResult {
   failures: Failures
-  /** Altnames that the kernel did not accept. */
+  /** Altnames that the kernel did not accept, and the source of routes if it has none from a source. */
   refusedAltnames: string[]
 }
 
@@ -31,8 +31,6 @@ interface BatchLine {
   unit: Unit
   change: KernelChange
   command: string
-  /** Kernels before 5.5 have no altnames; a NIC works without one. */
-  optional: boolean
   /** The link was already set down to rename it. */
   flapped?: true
 }
@@ -57,9 +55,11 @@ export async function applyUnits(
 ): Promise<ApplyResult> {
   const failures = new Map<string, Failure>()
   const skipped = await applyAll(units, observed, context, failures, { neighbourCommands })
-  const refusedAltnames = skipped.flatMap(({ change }) =>
-    change.kind === 'altname' && change.op === 'add' ? change.altname : [],
-  )
+  const refused = skipped.flatMap(({ change }) => {
+    if (change.kind === 'route' && change.op === 'add') return change.route.from ?? []
+    return change.kind === 'altname' && change.op === 'add' ? change.altname : []
+  })
+  const refusedAltnames = [...new Set(refused)]
   return { failures, refusedAltnames }
 }
 
@@ -159,7 +159,6 @@ function linesOf(units: readonly Unit[]): BatchLine[] {
         unit,
         change,
         command: ipCommand(change, unit.ifindex ?? 0),
-        optional: change.kind === 'altname',
       })),
     )
     .filter(({ command }) => command !== '')
@@ -175,6 +174,12 @@ function linesOf(units: readonly Unit[]): BatchLine[] {
     return change.kind === 'name' && change.park ? 3 : 4
   }
   return [0, 1, 2, 3, 4].flatMap(rank => lines.filter(line => rankOf(line) === rank))
+}
+
+/** A NIC works without an altname (kernels before 5.5), and without routes from a source (no CONFIG_IPV6_SUBTREES). */
+function isOptional(change: KernelChange, error: string): boolean {
+  if (change.kind === 'altname') return true
+  return change.kind === 'route' && change.route.from !== undefined && /IPV6_SUBTREES|Invalid argument/.test(error)
 }
 
 function removedRule(change: KernelChange): string[] {
@@ -208,7 +213,7 @@ async function runBatch(
       rest = [...downRenameUp(failed, observed), ...next]
     else if (isGone(failed, error)) rest = next
     else {
-      if (!failed.optional && !tolerant) {
+      if (!isOptional(failed.change, error) && !tolerant) {
         const reason = failed.change.kind === 'name' && /exists/i.test(error) ? 'InterfaceNameInUse' : 'CommandFailed'
         failures.set(failed.unit.group, { reason, message: `${describeChange(failed.change)}: ${error}` })
       } else skipped.push(failed)

@@ -150,11 +150,15 @@ function splitBySource(
     // The default route of the node serves packets without a source.
     const network = parseCidr(route.destination)
     if (!network) continue
-    const because = node.reservedBy(network) ?? sharedRouter(route, otherNetworks)
+    const because = node.reservedBy(network) ?? noSourceRoute(route, node) ?? sharedRouter(route, otherNetworks)
     if (because === undefined) unbound.push(route)
     else onlyBound.push({ network: route.destination, because })
   }
   return { unbound, onlyBound }
+}
+
+function noSourceRoute({ family }: RouteSpec, { sourceRoutes }: NodeNetworks): string | undefined {
+  return family === 6 && !sourceRoutes ? 'needs a kernel with CONFIG_IPV6_SUBTREES' : undefined
 }
 
 /** The kernel accepts a router for packets without a source only on the device that it selects for the router itself. */

@@ -7,12 +7,15 @@
 import { type Cidr, contains, networkOf, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import type { Settings } from './config.ts'
 import { type Observed, type ObservedRoute, protocolStatic, tableMain } from './observed.ts'
+import { unspecified6 } from './policy-routing.ts'
 
 export interface NodeNetworks {
   /** The node's own addresses, in canonical notation. */
   addresses: readonly string[]
   /** Networks that the main table reaches over other NICs: longest prefix first, no default routes. */
   overOtherNics: readonly Cidr[]
+  /** The kernel has routes from a source. */
+  sourceRoutes: boolean
   /** Why packets without a source must not use a NIC for the network; undefined when they may. */
   reservedBy(network: Cidr): string | undefined
 }
@@ -45,6 +48,7 @@ export function nodeNetworks(input: NodeNetworksInput): NodeNetworks {
   const advertised = settings.acceptRa ? main.filter(route => route.family === 6 && !foreign.includes(route)) : []
   return {
     addresses: input.nodeAddresses,
+    sourceRoutes: !observed.refusedAltnames.includes(unspecified6),
     overOtherNics: distinct([...configuredRoutes(wired), ...advertised].flatMap(networkOfRoute)),
     reservedBy: reservation(input, foreign, isWired),
   }

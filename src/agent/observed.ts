@@ -124,7 +124,7 @@ export interface Observed {
   defaultDevices?: Partial<Record<Family, number>>
   /** The ways of packets, by the command that asked for them; null when there is none. */
   lookups?: Record<string, ObservedRoute | null>
-  /** Altnames that the kernel has refused since boot. */
+  /** Altnames that the kernel has refused since boot, and `::/128` if it has no routes from a source. */
   refusedAltnames: string[]
   bootID: string
   /** The kernel has IPv6. */

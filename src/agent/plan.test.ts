@@ -178,6 +178,21 @@ test('IPv6 packets without a source use a route in the main table that no other 
   ])
 })
 
+test('on a kernel without routes from a source, IPv6 packets without a source do not use the NIC', () => {
+  const refusing = aNode(1, { refusedAltnames: ['::/128'] })
+  const requested = anInterface(0, { addresses: ['fd00:1::10/64'] })
+  const planned = planOf(refusing, [requested])
+  assert.deepEqual(unboundRulesOf(planned), ['add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 100 priority 32516'])
+  assert.deepEqual(planned.accepted[0]?.nic.onlyBound, [
+    { network: 'fd00:1::/64', because: 'needs a kernel with CONFIG_IPV6_SUBTREES' },
+  ])
+  // The run in which the kernel refuses the route is no failure either.
+  const [accepted] = planOf(aNode(1), [requested]).accepted
+  assert.ok(accepted)
+  const after = { ...afterPlan(refusing, [requested]), links: afterPlan(aNode(1), [requested]).links }
+  assert.deepEqual(differences(accepted.nic, accepted.link.ifindex, after), [])
+})
+
 test('packets from a NIC use it for every network of the main table over another NIC that the node configured', () => {
   const routes = [
     ...aNode(1).routes,

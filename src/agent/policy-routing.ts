@@ -27,7 +27,8 @@ const step = 20
 export const unboundPriority = 32_436
 
 const unspecified4 = '0.0.0.0/32'
-const unspecified6 = '::/128'
+/** The source of IPv6 packets without one. */
+export const unspecified6 = '::/128'
 
 /** The priority of the rule `from` an address. */
 function priorityOf(table: number): number {

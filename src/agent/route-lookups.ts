@@ -22,6 +22,7 @@ import {
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import type { RouteSpec } from './change.ts'
 import { linkByIndex, type Observed, type ObservedRoute, tableMain } from './observed.ts'
+import { unspecified6 } from './policy-routing.ts'
 
 const tableLocal = 255
 
@@ -117,7 +118,8 @@ export function lookupDifferences(
 ): string[] {
   return lookups.flatMap(({ from, to, table }) => {
     const found = observed.lookups?.[lookupCommand({ to, ...(from === undefined ? {} : { from }) })]
-    if (found === undefined) return []
+    const isOnSourceRoute = from === undefined && table === tableMain
+    if (found === undefined || (isOnSourceRoute && observed.refusedAltnames.includes(unspecified6))) return []
     const packets = `packets ${from === undefined ? 'without a source' : `from ${from}`} to ${to}`
     const way = found ? `leave by ${wayOf(found, observed)}` : 'have no route'
     if (table === undefined) {

@@ -85,15 +85,13 @@ function networkValue(cidr: Cidr): bigint {
   return (cidr.address.value >> hostBits(cidr)) << hostBits(cidr)
 }
 
+const fourNumbers = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/
+
 function parseV4(text: string): Ip | undefined {
-  const parts = text.split('.')
-  if (parts.length !== 4) return undefined
-  let value = 0
-  for (const part of parts) {
-    if (!/^(0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) return undefined
-    value = value * 256 + Number(part)
-  }
-  return { family: 4, value: BigInt(value) }
+  const [, ...parts] = fourNumbers.exec(text) ?? []
+  const bytes = parts.map(Number)
+  if (bytes.length === 0 || bytes.some(byte => byte > 255)) return undefined
+  return { family: 4, value: BigInt(bytes.reduce((value, byte) => value * 256 + byte, 0)) }
 }
 
 function parseV6(text: string): Ip | undefined {

@@ -1,84 +1,51 @@
 /**
- * Port security as in Neutron: on a bridge, a port sends and receives only frames with its own MAC address and addresses.
- *
- * Returns the input of `nft -f -`, for the network namespace of the bridge. It replaces the rules of an earlier call.
+ * Port security as in Neutron: a port drops every frame whose MAC address and IP address are not its own, in both directions.
  */
 import { parseIp } from '../../src/contract/address.ts'
 
 export interface SecuredPort {
-  /** The bridge's end of the port. */
+  /** The cloud's end of the port. It must exist. */
   device: string
   macAddress: string
   /** Without prefix length. */
   addresses: readonly string[]
 }
 
-const table = 'table bridge port_security'
-
+/** The input of `nft -f -` in the network namespace of the devices. It replaces all rules of that namespace. */
 export function portSecurity(ports: readonly SecuredPort[]): string {
-  const chains = ports.flatMap((port, index) => [...fromPort(port, `from_${index}`), ...toPort(port, `to_${index}`)])
-  const jumps = (direction: 'from' | 'to', key: string) =>
-    ports.map(({ device }, index) => `${key} "${device}" jump ${direction}_${index}`)
-  return `${[
-    `${table} {}`,
-    `delete ${table}`,
-    `${table} {`,
-    ...chains,
-    'chain prerouting { type filter hook prerouting priority 0;',
-    ...jumps('from', 'iifname'),
-    '}',
-    'chain postrouting { type filter hook postrouting priority 0;',
-    ...jumps('to', 'oifname'),
-    '}',
-    '}',
-  ].join('\n')}\n`
+  return `flush ruleset\n${ports.map(filterOf).join('')}`
 }
 
-/** What the node sends. DHCP and duplicate address detection have no source address yet. */
-function fromPort({ macAddress, addresses }: SecuredPort, chain: string): string[] {
-  const [ipv4, ipv6] = byFamily(macAddress, addresses)
-  return [
-    `chain ${chain} {`,
-    `ether saddr != ${macAddress} drop`,
-    'ip saddr 0.0.0.0 udp sport 68 udp dport 67 accept',
-    'ip6 saddr :: icmpv6 type { mld-listener-report, mld2-listener-report, nd-router-solicit, nd-neighbor-solicit } accept',
-    `arp saddr ether != ${macAddress} drop`,
-    ...allow('arp saddr ip', ipv4),
-    ...allow('ip saddr', ipv4),
-    ...allow('ip6 saddr', ipv6),
-    'drop',
-    '}',
-  ]
+function filterOf({ device, macAddress, addresses }: SecuredPort): string {
+  const v4 = addresses.filter(address => !address.includes(':'))
+  const v6 = [...addresses.filter(address => address.includes(':')), linkLocalOf(macAddress)]
+  const hex = (address: string) => `0x${(parseIp(address)?.value ?? 0n).toString(16)}`
+  return `
+table netdev port-${device} {
+  chain from-port {
+    type filter hook ingress device ${device} priority 0
+    ether saddr != ${macAddress} drop
+    arp saddr ether != ${macAddress} drop
+    arp saddr ip != { ${[...v4, '0.0.0.0'].join(', ')} } drop
+    ip saddr != { ${[...v4, '0.0.0.0'].join(', ')} } drop
+    ip6 saddr != { ${[...v6, '::'].join(', ')} } drop
+${v6.map(address => `    icmpv6 type nd-neighbor-advert @th,64,128 ${hex(address)} accept\n`).join('')}
+    icmpv6 type nd-neighbor-advert drop
+  }
+  chain to-port {
+    type filter hook egress device ${device} priority 0
+    ether daddr & 01:00:00:00:00:00 != 00:00:00:00:00:00 accept
+    ether daddr != ${macAddress} drop
+    arp daddr ip != { ${[...v4, '0.0.0.0'].join(', ')} } drop
+    ip daddr != { ${[...v4, '0.0.0.0'].join(', ')} } drop
+    ip6 daddr != { ${v6.join(', ')} } drop
+  }
+}
+`
 }
 
-function toPort({ macAddress, addresses }: SecuredPort, chain: string): string[] {
-  const [ipv4, ipv6] = byFamily(macAddress, addresses)
-  return [
-    `chain ${chain} {`,
-    'ether daddr & 01:00:00:00:00:00 != 0 accept',
-    // A bridge floods frames to hosts that it does not know yet.
-    `ether daddr != ${macAddress} drop`,
-    'ether type arp accept',
-    'udp sport 67 udp dport 68 accept',
-    ...allow('ip daddr', ipv4),
-    ...allow('ip6 daddr', ipv6),
-    'drop',
-    '}',
-  ]
-}
-
-function allow(field: string, addresses: readonly string[]): string[] {
-  return addresses.length > 0 ? [`${field} { ${addresses.join(', ')} } accept`] : []
-}
-
-/** Every port may use the link-local address of its MAC address. */
-function byFamily(macAddress: string, addresses: readonly string[]): [string[], string[]] {
-  const ofFamily = (family: 4 | 6) => addresses.filter(address => parseIp(address)?.family === family)
-  return [ofFamily(4), [...ofFamily(6), linkLocal(macAddress)]]
-}
-
-function linkLocal(macAddress: string): string {
-  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = macAddress.split(':').map(text => Number.parseInt(text, 16))
+function linkLocalOf(macAddress: string): string {
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = macAddress.split(':').map(pair => Number.parseInt(pair, 16))
   const groups = [((a ^ 2) << 8) | b, (c << 8) | 0xff, 0xfe00 | d, (e << 8) | f]
   return `fe80::${groups.map(group => group.toString(16)).join(':')}`
 }

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import {
   about,
   apartFrom,
+  guestKinds,
   interfaceFor,
   noAutomaticConnections,
   sameState,
@@ -29,7 +30,7 @@ const dualStack = interfaceFor(nics[0], 0, {
 })
 const ipv4 = interfaceFor(nics[1], 1, { address: '10.20.0.5', cidr: '10.20.0.0/24', gateway: '10.20.0.1' })
 
-for (const kind of ['netplan'] as const)
+for (const kind of guestKinds)
   test(`${kind}: after a reboot, one of two NICs and then the other are removed in the first try`, async t => {
     const guest = await startGuest(t, { kind, networks, nics, files: noAutomaticConnections(kind) })
     const bare = await stateOf(guest)

@@ -1,15 +1,15 @@
 /**
- * A cloud around a rig node: port security that drops every frame whose MAC address and IP address are not those of the port,
- * in both directions, as Neutron does by default; other hosts and Pods; and pings between all of them.
+ * A cloud around a rig node: port security as in Neutron, other hosts and Pods, and pings between all of them.
  */
 import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { primaryMac } from '../../../src/agent/agent.fixture.ts'
-import { hostPart, parseIp } from '../../../src/contract/address.ts'
+import { hostPart } from '../../../src/contract/address.ts'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import { eventually } from '../../support/eventually.ts'
+import { portSecurity } from '../port-security.ts'
 import type { RigNode } from './node.ts'
 
 export interface Peer {
@@ -29,36 +29,7 @@ export function securePorts(node: RigNode, primary: readonly string[], interface
       addresses: [...(nic.address ? [nic.address] : []), ...(nic.addresses ?? []).map(hostPart)],
     })),
   ]
-  const text = ports.map(({ device, macAddress, addresses }) => filterOf(device, macAddress, addresses)).join('')
-  inNamespace(node.fabric, ['nft', '-f', '-'], `flush ruleset\n${text}`)
-}
-
-function filterOf(device: string, macAddress: string, addresses: readonly string[]): string {
-  const v4 = addresses.filter(address => !address.includes(':'))
-  const v6 = [...addresses.filter(address => address.includes(':')), linkLocalOf(macAddress)]
-  const hex = (address: string) => `0x${(parseIp(address)?.value ?? 0n).toString(16)}`
-  return `
-table netdev port-${device} {
-  chain from-port {
-    type filter hook ingress device ${device} priority 0
-    ether saddr != ${macAddress} drop
-    arp saddr ether != ${macAddress} drop
-    arp saddr ip != { ${[...v4, '0.0.0.0'].join(', ')} } drop
-    ip saddr != { ${[...v4, '0.0.0.0'].join(', ')} } drop
-    ip6 saddr != { ${[...v6, '::'].join(', ')} } drop
-${v6.map(address => `    icmpv6 type nd-neighbor-advert @th,64,128 ${hex(address)} accept\n`).join('')}
-    icmpv6 type nd-neighbor-advert drop
-  }
-  chain to-port {
-    type filter hook egress device ${device} priority 0
-    ether daddr & 01:00:00:00:00:00 != 00:00:00:00:00:00 accept
-    ether daddr != ${macAddress} drop
-    arp daddr ip != { ${[...v4, '0.0.0.0'].join(', ')} } drop
-    ip daddr != { ${[...v4, '0.0.0.0'].join(', ')} } drop
-    ip6 daddr != { ${v6.join(', ')} } drop
-  }
-}
-`
+  inNamespace(node.fabric, ['nft', '-f', '-'], portSecurity(ports))
 }
 
 /** The fabric routes between its networks. */
@@ -135,10 +106,4 @@ function inNamespace(namespace: string, command: readonly string[], input = ''):
     input,
     stdio: ['pipe', 'ignore', 'inherit'],
   })
-}
-
-function linkLocalOf(macAddress: string): string {
-  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = macAddress.split(':').map(pair => Number.parseInt(pair, 16))
-  const groups = [((a ^ 2) << 8) | b, (c << 8) | 0xff, 0xfe00 | d, (e << 8) | f]
-  return `fe80::${groups.map(group => group.toString(16)).join(':')}`
 }

@@ -62,7 +62,6 @@ export async function startGuest(
   for (const network of all) made.push(await createNetwork(dir, network))
   const machine = await createMachine({ dir, image, payload, primary, uuid: systemUUID, ...options })
   machine.nics.push(...nics)
-  if (secured) await secure([primary, ...nics], { [primary.name]: [primaryAddress], ...secured })
   t.after(async () => {
     if (!passed(t)) t.diagnostic(await lastMessages(machine))
     const cpu = machine.cpuSeconds()
@@ -71,6 +70,7 @@ export async function startGuest(
     t.diagnostic(`${kind}: ${Math.round((performance.now() - started) / 1000)} s, ${Math.round(cpu)} s of CPU`)
   })
   await machine.start()
+  if (secured) await secure([primary, ...nics], { [primary.name]: [primaryAddress], ...secured })
   await waitForBoot(machine)
   return {
     ...machine,

@@ -72,7 +72,10 @@ function createClient(bus: Bus, host: Host): NetworkManager {
   return {
     async managerOf(name, macAddress) {
       const device = await deviceOf(name)
-      if (!device || (await stateOf(device)) <= stateUnmanaged) return 'none'
+      if (!device) return 'none'
+      // The state follows the property a little later.
+      if ((await stateOf(device)) <= stateUnmanaged)
+        return (await property(device, `${service}.Device`, 'Managed')) ? 'other' : 'none'
       const active = String(await property(device, `${service}.Device`, 'ActiveConnection'))
       if (active === '/') return 'other'
       const of = `${service}.Connection.Active`

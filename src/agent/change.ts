@@ -96,7 +96,8 @@ function addressCommand({ op, address, inPlace }: Change & { kind: 'address' }, 
   if (op === 'remove') return changes6 ? '' : `address del ${address.cidr} dev ${device}`
   const metric = address.metric === undefined ? '' : ` metric ${address.metric}`
   if (!changes6)
-    return `address add ${address.cidr}${broadcastOption(address)} dev ${device}${addressOptions(address)}${metric}`
+    // networkd keeps an address at a reload only if its broadcast address is as its file says, which does not name it.
+    return `address add ${address.cidr}${inPlace ? '' : broadcastOption(address)} dev ${device}${addressOptions(address)}${metric}`
   const lifetime = address.lifetime ? '' : ' valid_lft forever preferred_lft forever'
   return `address change ${address.cidr} dev ${device}${addressOptions(address)}${lifetime}`
 }

@@ -3,7 +3,7 @@
  */
 import { messageOf } from '../runtime/errors.ts'
 import type { AgentContext, HostContext } from './context.ts'
-import type { Networkd } from './networkd.ts'
+import type { NetworkdLink } from './networkd.ts'
 import type { Observed } from './observed.ts'
 import { isOurNetworkFile } from './ownership.ts'
 import type { Unit } from './unit.ts'
@@ -37,8 +37,9 @@ export async function reloadNetworkd(
     return { ifindexes: [] }
   }
   try {
+    await poll(async () => hasSeenChanges(await networkd.links(), units, ours), context)
     await networkd.reload()
-    await settle(networkd, ours, context)
+    await poll(async () => isSettled(await networkd.links(), ours), context)
     return { ifindexes: [...ours.keys()] }
   } catch (error) {
     return { ifindexes: [...ours.keys()], error: `systemd-networkd cannot be reloaded: ${messageOf(error)}` }
@@ -63,15 +64,32 @@ function concernedLinks(
   return ours
 }
 
-async function settle(networkd: Networkd, ours: ReadonlyMap<number, boolean>, { host }: HostContext): Promise<void> {
-  const isSettled = async () => {
-    const links = await networkd.links()
-    return [...ours].every(([ifindex, isOurs]) => {
-      const link = links.get(ifindex)
-      const loaded = link !== undefined && isOurNetworkFile(link.file)
-      return loaded === isOurs && !(isOurs && unsettled.has(link?.state ?? ''))
-    })
-  }
-  for (const until = host.monotonic() + settleTimeout; host.monotonic() < until && !(await isSettled()); )
+/**
+ * networkd reads what the kernel tells it in its own time. Before it knows that the address is no longer its client's, a
+ * reload would remove the address; before it knows the new name, a reload would not find the file.
+ */
+function hasSeenChanges(
+  links: ReadonlyMap<number, NetworkdLink>,
+  units: readonly Unit[],
+  ours: ReadonlyMap<number, boolean>,
+): boolean {
+  return [...ours].every(([ifindex, isOurs]) => {
+    const link = links.get(ifindex)
+    const changes = units.find(unit => unit.ifindex === ifindex)?.changes ?? []
+    const rename = changes.findLast(change => change.kind === 'name')
+    return link === undefined || ((rename === undefined || link.name === rename.to) && !(isOurs && link.leased))
+  })
+}
+
+function isSettled(links: ReadonlyMap<number, NetworkdLink>, ours: ReadonlyMap<number, boolean>): boolean {
+  return [...ours].every(([ifindex, isOurs]) => {
+    const link = links.get(ifindex)
+    const loaded = link !== undefined && isOurNetworkFile(link.file)
+    return loaded === isOurs && !(isOurs && unsettled.has(link?.state ?? ''))
+  })
+}
+
+async function poll(isDone: () => Promise<boolean>, { host }: HostContext): Promise<void> {
+  for (const until = host.now() + settleTimeout; !(await isDone()) && host.now() < until; )
     await host.sleep(pollInterval)
 }

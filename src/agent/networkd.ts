@@ -14,6 +14,9 @@ export interface NetworkdLink {
   file: string
   /** `configured`, or a state on the way to it. */
   state: string
+  name: string
+  /** networkd counts an IPv4 address as its DHCP client's. */
+  leased: boolean
 }
 
 export interface Networkd {
@@ -27,7 +30,13 @@ export interface Networkd {
 }
 
 interface Description {
-  Interfaces?: { Index: number; NetworkFile?: string | null; AdministrativeState?: string }[]
+  Interfaces?: {
+    Index: number
+    Name: string
+    NetworkFile?: string | null
+    AdministrativeState?: string
+    Addresses?: { ConfigSource?: string }[]
+  }[]
 }
 
 const service = 'org.freedesktop.network1'
@@ -58,9 +67,10 @@ function createClient(bus: Bus, host: Host, paths: Paths): Networkd {
     const [json] = await bus.call({ ...manager, member: 'Describe' })
     const { Interfaces: links = [] } = JSON.parse(String(json)) as Description
     return new Map(
-      links.flatMap(({ Index: ifindex, NetworkFile: file, AdministrativeState: state = '' }) =>
-        file && state !== 'unmanaged' ? [[ifindex, { file, state }] as const] : [],
-      ),
+      links.flatMap(({ Index: ifindex, Name: name, NetworkFile: file, AdministrativeState: state = '', Addresses }) => {
+        const leased = Addresses?.some(address => address.ConfigSource === 'DHCPv4') ?? false
+        return file && state !== 'unmanaged' ? [[ifindex, { file, state, name, leased }] as const] : []
+      }),
     )
   }
   return {

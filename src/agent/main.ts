@@ -104,7 +104,9 @@ async function connectDaemons(
   } catch (error) {
     if (!(error instanceof BusError) || host.list(paths.netplan) === undefined) throw error
     log.warn('cannot use the system bus', { error: messageOf(error) })
-    return { networkManagerError: `cannot use ${paths.bus}: ${messageOf(error)}` }
+    return {
+      networkManagerError: `cannot use ${paths.bus}: ${messageOf(error)}; with AppArmor, set AGENT_APPARMOR_PROFILE=Unconfined`,
+    }
   }
 }
 

@@ -10,12 +10,15 @@ import { type TraceSettings, traceSettings } from '../telemetry/trace-export.ts'
 /** A number of nodes, or a percentage of all nodes. */
 export type Amount = { count: number } | { percent: number }
 
+const appArmorProfiles = ['RuntimeDefault', 'Unconfined'] as const
+
 export interface AgentSettings {
   image: string
   pullPolicy: 'Always' | 'IfNotPresent' | 'Never'
   serviceAccount: string
   pullSecrets: string[]
   priorityClass?: string
+  appArmorProfile?: (typeof appArmorProfiles)[number]
   /** Environment of the agent container. */
   environment: Record<string, string>
   jobTtlSeconds: number
@@ -134,6 +137,10 @@ export const controllerSettings = z.object({
   ),
   AGENT_PULL_SECRETS: described('Names of image pull Secrets, separated by commas.', z.string().prefault('')),
   AGENT_PRIORITY_CLASS: described('PriorityClass of the agent Jobs.', z.string().optional()),
+  AGENT_APPARMOR_PROFILE: described(
+    'AppArmor profile of the agent Jobs. Unconfined lets the agent use D-Bus on Ubuntu, whose default profile denies it.',
+    z.enum(appArmorProfiles).optional(),
+  ),
   JOB_TTL: described('How long to keep an ended Job.', seconds.prefault('10m')),
   MAX_UNAVAILABLE: described(
     'How many nodes may change at the same time: a number, or a percentage of all nodes (at least 1).',
@@ -193,6 +200,7 @@ export function controllerConfig(env: Environment): Readonly<ControllerConfig> {
         .map(name => name.trim())
         .filter(Boolean),
       ...(settings.AGENT_PRIORITY_CLASS && { priorityClass: settings.AGENT_PRIORITY_CLASS }),
+      ...(settings.AGENT_APPARMOR_PROFILE && { appArmorProfile: settings.AGENT_APPARMOR_PROFILE }),
       environment: Object.fromEntries(names.flatMap(name => (settings[name] ? [[name, settings[name]]] : []))),
       jobTtlSeconds: settings.JOB_TTL,
     },

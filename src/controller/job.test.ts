@@ -72,11 +72,7 @@ test('the manifest of the Job is the one that ran on a real kubelet', () => {
         enableServiceLinks: false,
         serviceAccountName: 'multinic-agent-job',
         tolerations: [{ operator: 'Exists' }],
-        securityContext: {
-          seccompProfile: { type: 'RuntimeDefault' },
-          seLinuxOptions: { type: 'spc_t' },
-          appArmorProfile: { type: 'Unconfined' },
-        },
+        securityContext: { seccompProfile: { type: 'RuntimeDefault' }, seLinuxOptions: { type: 'spc_t' } },
         volumes: [
           { name: 'netplan', hostPath: { path: '/etc/netplan', type: 'Directory' } },
           {
@@ -223,6 +219,12 @@ test('pull secrets, priority and TTL reach the Job', () => {
   assert.deepEqual(spec.template.spec.imagePullSecrets, [{ name: 'one' }, { name: 'two' }])
   assert.equal(spec.template.spec.priorityClassName, 'system-node-critical')
   assert.equal(spec.ttlSecondsAfterFinished, 3600)
+})
+
+test('an AppArmor profile is set only on request', () => {
+  const profileOf = (env: Record<string, string>) => jobFor({}, env).spec.template.spec.securityContext?.appArmorProfile
+  assert.equal(profileOf({}), undefined)
+  assert.deepEqual(profileOf({ AGENT_APPARMOR_PROFILE: 'Unconfined' }), { type: 'Unconfined' })
 })
 
 test('a node of the Red Hat family mounts its own directories', () => {

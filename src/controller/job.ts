@@ -165,7 +165,11 @@ function podSpec(request: JobRequest, settings: AgentSettings): PodSpec {
     ...(settings.priorityClass && { priorityClassName: settings.priorityClass }),
     ...(settings.pullSecrets.length && { imagePullSecrets: settings.pullSecrets.map(name => ({ name })) }),
     tolerations: [{ operator: 'Exists' }],
-    securityContext: { seccompProfile: { type: 'RuntimeDefault' }, seLinuxOptions: { type: 'spc_t' }, ...unconfined },
+    securityContext: {
+      seccompProfile: { type: 'RuntimeDefault' },
+      seLinuxOptions: { type: 'spc_t' },
+      ...(settings.appArmorProfile && { appArmorProfile: { type: settings.appArmorProfile } }),
+    },
     volumes: mounts.map(({ name, path, type }) => ({ name, hostPath: { path, type } })),
     containers: [
       {
@@ -197,9 +201,6 @@ function podSpec(request: JobRequest, settings: AgentSettings): PodSpec {
 function environmentFor({ node }: JobRequest, { environment }: AgentSettings): Record<string, string> {
   return { ...environment, ...(node.takeover && { NETWORK_TAKEOVER: node.takeover }) }
 }
-
-/** The default profile of AppArmor denies D-Bus, by which NetworkManager and networkd release a NIC. */
-const unconfined = { appArmorProfile: { type: 'Unconfined' } }
 
 /** The Job contains the whole input: the Pod needs no credentials, and the input cannot change later. */
 function inputFor({ config, node, action, specHash, interfaces }: JobRequest): AgentInput {

@@ -49,6 +49,9 @@ export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOpt
     ip: async (args, lines = []) => runIp(all, namespace, args, lines),
     readFile,
     readValue(path) {
+      const [, , device, name] = settings.exec(hostPathOf(path)) ?? []
+      if (name === 'forwarding' && (device === 'all' || namespace.devices.some(each => each.name === device)))
+        return '0'
       const known = setting(path)
       return known ? known.values.get(known.key) : readFile(path)?.text.trim()
     },

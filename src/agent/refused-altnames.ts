@@ -2,7 +2,10 @@
  * Altnames that the kernel of this boot refused: it has none before 5.5, or another device has the name. A NIC works
  * without one, and trying again in every run would make every run a change.
  */
+import { messageOf } from '../runtime/errors.ts'
+import type { HostContext } from './context.ts'
 import type { Host } from './host.ts'
+import type { Observed } from './observed.ts'
 import type { Paths } from './paths.ts'
 
 /** The keys are those of older agents: never change them. */
@@ -17,6 +20,20 @@ export function readRefusedAltnames(host: Host, paths: Paths, bootID: string): s
     return content?.bootId === bootID ? content.altnames.map(String) : []
   } catch {
     return []
+  }
+}
+
+/** If it cannot be saved, the next run tries the altnames once more; nothing else depends on it. */
+export function rememberRefusedAltnames(
+  altnames: readonly string[],
+  { bootID, refusedAltnames }: Observed,
+  { host, paths, log }: HostContext,
+): void {
+  log.warn('kernel refused altnames, not retried before the next boot', { altnames })
+  try {
+    saveRefusedAltnames(host, paths, bootID, [...refusedAltnames, ...altnames])
+  } catch (error) {
+    log.warn('cannot save refused altnames', { error: messageOf(error) })
   }
 }
 

@@ -9,9 +9,8 @@
  * Each phase returns the failures so far, by group of NICs. A group that fails is rolled back; the others are committed.
  */
 import { canonical, parseIp } from '../contract/address.ts'
-import { addressesOf, interfaceName } from '../contract/interfaces.ts'
+import { addressesOf } from '../contract/interfaces.ts'
 import { messageOf } from '../runtime/errors.ts'
-import type { Log } from '../telemetry/log.ts'
 import { applyUnits, type Failure, type Failures, returnToNetworkManager } from './apply.ts'
 import { type Change, describeChange } from './change.ts'
 import {
@@ -35,9 +34,10 @@ import { type ObserveOptions, observe, observeFiles } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { type PassResult, passResult } from './pass-result.ts'
 import { type Plan, planRun } from './plan.ts'
+import { logPlan } from './plan-log.ts'
 import { predictFiles } from './predict.ts'
 import { probeModeOf } from './probe-targets.ts'
-import { saveRefusedAltnames } from './refused-altnames.ts'
+import { rememberRefusedAltnames } from './refused-altnames.ts'
 import { applyNetplan } from './reload.ts'
 import { rollBack } from './rollback.ts'
 import { lookupCommands } from './route-lookups.ts'
@@ -292,21 +292,6 @@ function planNode(observed: Observed, { request, settings, paths }: AgentContext
   })
 }
 
-function logPlan(plan: Plan, log: Log): void {
-  const devices = plan.accepted.map(({ nic, link }) => `${nic.name} is ${link.name}`)
-  log.info('DetectActiveInterfaces', { backend: plan.backend, devices, missing: plan.missing.map(nic => nic.name) })
-  const orphans = withPurpose(plan.units, 'remove')
-  if (orphans.length > 0) log.info('CleanupOrphanedConfigs', { orphaned: orphans.map(unit => unit.name) })
-  for (const unit of plan.units)
-    log.info('plan', { interface: unit.name, purpose: unit.purpose, changes: unit.changes.map(describeChange) })
-  for (const [index, refusal] of plan.refused)
-    log.warn('interface refused', { interface: interfaceName(index), refusal })
-  for (const [index, rules] of plan.foreignRules)
-    log.warn('foreign rules beside those of an interface, left in place', { interface: interfaceName(index), rules })
-  for (const { name, refusal } of plan.unremovable)
-    log.warn('cannot remove orphaned interface', { interface: name, refusal })
-}
-
 function withoutFailed(units: readonly Unit[], failures: Failures): Unit[] {
   return units.filter(unit => !failures.has(unit.group))
 }
@@ -388,20 +373,6 @@ function needsAnotherRound(plan: Plan, units: readonly Unit[], after: Observed):
     units.some(unit => unit.purpose === 'remove') ||
     plan.accepted.some(({ nic, link, isStale }) => differences(nic, link.ifindex, after, isStale).length > 0)
   )
-}
-
-/** If it cannot be saved, the next run tries the altnames once more; nothing else depends on it. */
-function rememberRefusedAltnames(
-  altnames: readonly string[],
-  { bootID, refusedAltnames }: Observed,
-  { host, paths, log }: AgentContext,
-): void {
-  log.warn('kernel refused altnames, not retried before the next boot', { altnames })
-  try {
-    saveRefusedAltnames(host, paths, bootID, [...refusedAltnames, ...altnames])
-  } catch (error) {
-    log.warn('cannot save refused altnames', { error: messageOf(error) })
-  }
 }
 
 /** The node after the pass. Only the files have changed since it was verified, unless something failed or was reloaded. */

@@ -27,6 +27,7 @@ const stateUnmanaged = 10
 const flagExternal = 0x80
 /** Milliseconds. */
 const releaseTimeout = 5_000
+const transitionTimeout = 1_000
 const renameTimeout = 5_000
 const pollInterval = 20
 
@@ -64,6 +65,7 @@ function createClient(bus: Bus, host: Host): NetworkManager {
     return path === undefined ? undefined : String(path)
   }
   const stateOf = async (device: string) => Number(await property(device, `${service}.Device`, 'State'))
+  const isManaged = async (device: string) => (await property(device, `${service}.Device`, 'Managed')) === true
   const setManaged = async (device: string, managed: boolean) => {
     const value = [`${service}.Device`, 'Managed', ['b', managed]]
     const set = { interface: 'org.freedesktop.DBus.Properties', member: 'Set', signature: 'ssv', body: value }
@@ -74,8 +76,7 @@ function createClient(bus: Bus, host: Host): NetworkManager {
       const device = await deviceOf(name)
       if (!device) return 'none'
       // The state follows the property a little later.
-      if ((await stateOf(device)) <= stateUnmanaged)
-        return (await property(device, `${service}.Device`, 'Managed')) ? 'other' : 'none'
+      if ((await stateOf(device)) <= stateUnmanaged) return (await isManaged(device)) ? 'other' : 'none'
       const active = String(await property(device, `${service}.Device`, 'ActiveConnection'))
       if (active === '/') return 'other'
       const of = `${service}.Connection.Active`
@@ -93,6 +94,12 @@ function createClient(bus: Bus, host: Host): NetworkManager {
       if (!device) return
       const changes = { sender: service, path: device, interface: `${service}.Device`, member: 'StateChanged' }
       const isUnmanaged = (state: unknown) => Number(state) <= stateUnmanaged
+      // A transition that has begun ends first: it removes routes from the device.
+      if (isUnmanaged(await stateOf(device)) && (await isManaged(device))) {
+        const begun = await bus.expect(changes, transitionTimeout, ([state]) => !isUnmanaged(state))
+        if (isUnmanaged(await stateOf(device))) await begun.received.catch(() => {})
+        else begun.cancel()
+      }
       const unmanaged = await bus.expect(changes, releaseTimeout, ([state]) => isUnmanaged(state))
       await setManaged(device, false)
       if (isUnmanaged(await stateOf(device))) return unmanaged.cancel()

@@ -14,12 +14,14 @@ const sysctls = [
   ...['accept_ra', 'accept_ra_defrtr', 'autoconf', 'disable_ipv6'].map(name => `ipv6/conf/*/${name}`),
 ]
 const directories = 'netplan systemd/network udev/rules.d sysctl.d NetworkManager/system-connections'
+/** A kernel without IPv6 prints half a list. */
+const ifIpv6 = '[ ! -e /proc/sys/net/ipv6 ] ||'
 const commands = [
   'ip -j -d address show',
   'ip -j -4 -N -d route show table all',
-  'ip -j -6 -N -d route show table all',
+  `${ifIpv6} ip -j -6 -N -d route show table all`,
   'ip -j -4 -N rule list',
-  'ip -j -6 -N rule list',
+  `${ifIpv6} ip -j -6 -N rule list`,
   `cd /proc/sys/net && grep -s . ${sysctls.join(' ')}`,
   `cd /etc && find ${directories} -type f -not -path '*/backup/*' -exec stat -c '%a %n' {} + -exec sha256sum {} + 2>/dev/null`,
 ]

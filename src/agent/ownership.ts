@@ -124,6 +124,10 @@ function tableIn(rule: string): number[] {
   return Number.isNaN(table) || table === tableMain ? [] : [table]
 }
 
+export function ownedNicOf(owned: readonly OwnedNic[], { macAddress }: { macAddress: string }): OwnedNic | undefined {
+  return owned.find(entry => entry.macAddress === macAddress)
+}
+
 export function parseRecord(text: string): NicRecord | undefined {
   try {
     const record = JSON.parse(text) as Partial<NicRecord>

@@ -26,6 +26,7 @@ import {
   filesOfIndex,
   type NicRecord,
   type OwnedNic,
+  ownedNicOf,
   ownedNics,
   recordPath,
   recordText,
@@ -184,10 +185,6 @@ function guardInputOf(
     owned.flatMap(nic => linksByMac(observed.links, nic.macAddress).map(link => [link.ifindex, nic.tables] as const)),
   )
   return { observed, settings, backend, paths, nodeAddresses: own, ours: new Set(), tables, tablesOfDevices, files }
-}
-
-function ownedNicOf(owned: readonly OwnedNic[], { macAddress }: { macAddress: string }): OwnedNic | undefined {
-  return owned.find(entry => entry.macAddress === macAddress)
 }
 
 /** Devices that multinic has configured, except those that the node depends on. */

@@ -33,6 +33,8 @@ interface BatchLine {
   command: string
   /** The link was already set down to rename it. */
   flapped?: true
+  /** The new name was already removed from the altnames of the link. */
+  freed?: true
 }
 
 interface BatchOptions {
@@ -211,6 +213,8 @@ async function runBatch(
     const next = rest.slice(at + 1)
     if (failed.change.kind === 'name' && !failed.flapped && /busy/i.test(error))
       rest = [...downRenameUp(failed, observed), ...next]
+    else if (failed.change.kind === 'name' && !failed.freed && /exists/i.test(error))
+      rest = [...freeAndRename(failed, failed.change.to), ...next]
     else if (isGone(failed, error)) rest = next
     else {
       if (!isOptional(failed.change, error) && !tolerant) {
@@ -231,6 +235,13 @@ function downRenameUp(line: BatchLine, observed: Observed): BatchLine[] {
   }
   const wasUp = linkByIndex(observed, line.unit.ifindex ?? 0)?.up ?? false
   return [set('down'), { ...line, flapped: true }, ...(wasUp ? [set('up')] : [])]
+}
+
+/** udev makes the former name of a renamed link one of its altnames. The altname of another link is not removed. */
+function freeAndRename(line: BatchLine, name: string): BatchLine[] {
+  const change = { kind: 'altname', op: 'remove', altname: name } as const
+  const free = { ...line, change, command: ipCommand(change, line.unit.ifindex ?? 0) }
+  return [free, { ...line, freed: true }]
 }
 
 function errorIn(stderr: string): string {

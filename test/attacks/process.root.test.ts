@@ -44,6 +44,23 @@ const cases: Attack[] = [
     cleanup: false,
   },
   {
+    finding: 'F21',
+    name: 'a NIC gets its former name back although udev made that an altname meanwhile',
+    prepare: node => void node.fabricIp('address', 'del', '10.100.0.1/24', 'dev', 'br1'),
+    env: node => ({
+      NETWORK_PROBE: 'required',
+      ...ipWrapper(
+        node,
+        'case "$lines" in *" name multinic0"*) echo "$lines" | $real "$@"; $real link property add dev multinic0 altname ens4; exit ;; esac',
+      ),
+    }),
+    expect: (result, node) => {
+      assert.deepEqual(outcomes(result), ['Failed GatewayUnreachable'], result.log)
+      assert.match(node.ip('-o', 'link'), /: ens4@/)
+    },
+    cleanup: false,
+  },
+  {
     finding: 'F12',
     name: 'a change that cannot be undone is reported',
     env: node =>

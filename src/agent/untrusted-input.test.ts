@@ -20,7 +20,7 @@ const cidr = `${ip}/\\d+`
 const allowedCommands = [
   'link set dev if3 (name multinic\\d|mtu \\d+|up)',
   `address add ${cidr}( brd \\+)? dev if3 noprefixroute`,
-  `route add ${cidr}( from ::/128)?( via ${ip})? dev if3 table \\d+( src ${ip})? metric \\d+( onlink)? protocol 4`,
+  `route add ${cidr}( from ::/128)?( via ${ip})? dev if3 table \\d+( src ${ip})? metric \\d+( onlink)? protocol [24]`,
   `rule add from ${cidr}( to ${cidr})? lookup \\d+( suppress_prefixlength \\d+)? priority \\d+ protocol 4`,
   'link property add dev if3 altname [A-Za-z0-9][A-Za-z0-9._-]*',
 ].map(line => new RegExp(`^${line}$`))

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
+import { createLog, silent } from '../telemetry/log.ts'
 import { type Host, kernelHost } from './host.ts'
-import { tryLock } from './lock.ts'
+import { takeLock, tryLock } from './lock.ts'
 import { hostPaths } from './paths.ts'
 
 const directories: string[] = []
@@ -18,14 +19,13 @@ after(() => {
 function aNode(): { host: Host; paths: typeof hostPaths; directory: string } {
   const state = mkdtempSync(join(tmpdir(), 'lock-'))
   directories.push(state)
-  writeFileSync(join(state, 'boot'), 'boot-1')
-  const paths = { ...hostPaths, state, bootID: join(state, 'boot') }
+  const paths = { ...hostPaths, state }
   return { host: kernelHost({ lockName: `multinic-test-${state}` }), paths, directory: join(state, 'lock') }
 }
 
 test('one agent holds the lock, and older agents are kept away too', async () => {
   const { host, paths, directory } = aNode()
-  const release = await tryLock(host, paths)
+  const release = await takeLock(host, paths, silent, { requested: false })
   assert.ok(release)
   assert.equal(await tryLock(host, paths), undefined)
   assert.equal(await host.lock(), undefined)
@@ -36,10 +36,8 @@ test('one agent holds the lock, and older agents are kept away too', async () =>
 
 test('of many that try at once, at most one holds the lock', async () => {
   const { host, paths } = aNode()
-  // Without the older lock, which would decide alone.
-  const alone = { ...host, lock: async () => () => {} }
   for (let round = 0; round < 20; round++) {
-    const locked = (await Promise.all(Array.from({ length: 8 }, () => tryLock(alone, paths)))).filter(Boolean)
+    const locked = (await Promise.all(Array.from({ length: 8 }, () => tryLock(host, paths)))).filter(Boolean)
     assert.ok(locked.length <= 1, `${locked.length} hold it`)
     for (const release of locked) release?.()
   }
@@ -59,24 +57,29 @@ test('an agent that was killed does not hold the lock', async () => {
   assert.ok(!readdirSync(directory).includes('killed'))
 })
 
-test('a process that takes the lock of older agents keeps the agent away for as long as a Job may run, once per boot', async () => {
+test('a process that holds the lock of older agents for ever delays the agent by the timeout, every time', async () => {
   const { host, paths } = aNode()
-  const releaseOlder = await host.lock()
-  assert.ok(releaseOlder)
-  let uptime = 1_000
-  const clocked: Host = { ...host, readValue: path => (path === '/proc/uptime' ? `${uptime} 1` : host.readValue(path)) }
-  const tryOnce = async () => {
-    const release = await tryLock(clocked, paths)
-    release?.()
-    return release !== undefined
+  assert.ok(await host.lock())
+  for (let run = 0; run < 2; run++) {
+    let now = 0
+    const lines: string[] = []
+    const sleep = async (ms: number) => {
+      now += ms
+    }
+    const clocked = { ...host, monotonic: () => now, sleep }
+    const log = createLog({}, { level: 'warn', write: line => lines.push(line) })
+    const release = await takeLock(clocked, paths, log, { requested: false })
+    assert.ok(release)
+    assert.deepEqual([now, lines.length], [20_000, 1])
+    assert.match(lines[0] ?? '', /lock of older agents/)
+    release()
   }
-  assert.equal(await tryOnce(), false)
-  uptime += 600
-  assert.equal(await tryOnce(), false)
-  uptime += 1
-  assert.equal(await tryOnce(), true)
-  writeFileSync(paths.bootID, 'boot-2')
-  assert.equal(await tryOnce(), false)
-  releaseOlder()
-  assert.equal(await tryOnce(), true)
+})
+
+test('an agent that has to stop takes no lock and leaves none behind', async () => {
+  const { host, paths, directory } = aNode()
+  const releaseOlder = await host.lock()
+  assert.equal(await takeLock(host, paths, silent, { requested: true }), undefined)
+  assert.deepEqual(readdirSync(directory), [])
+  releaseOlder?.()
 })

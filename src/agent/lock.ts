@@ -3,40 +3,53 @@
  * looks for others: it holds the lock when no other socket there has a listener. The kernel closes the socket when the
  * process ends, and a name is never used twice, so a socket without a listener can be removed.
  *
- * Older agents use an abstract socket, which any process in the node's network namespace can take. The agent takes it too.
- * If it is taken, an older agent may be running, but not for longer than its Job may.
+ * Older agents use an abstract socket, which any process in the node's network namespace can take. The agent takes it too,
+ * to keep them away, and goes on without it when it stays taken: the controller runs one Job per node at a time.
  */
+import type { Log } from '../telemetry/log.ts'
 import type { Host } from './host.ts'
 import type { Paths } from './paths.ts'
 
-/** Seconds. The Job of an agent ends after this time (`activeDeadlineSeconds`). */
-const jobDeadline = 600
+type Release = () => void
 
-interface TakenSince {
-  bootID: string
-  /** Seconds since boot. */
-  uptime: number
+/** Milliseconds. */
+const lockTimeout = 20_000
+const pollInterval = 200
+
+/** Undefined when another agent still holds the lock after the timeout, or when the agent has to stop. */
+export async function takeLock(
+  host: Host,
+  paths: Paths,
+  log: Log,
+  stop: { requested: boolean },
+): Promise<Release | undefined> {
+  const poll = async (attempt: () => Promise<Release | undefined>, waiting: string) => {
+    const until = host.monotonic() + lockTimeout
+    let release = await attempt()
+    if (!release) log.info(waiting, { ms: lockTimeout })
+    while (!release && host.monotonic() < until && !stop.requested) {
+      await host.sleep(pollInterval)
+      release = await attempt()
+    }
+    return release
+  }
+  const release = await poll(() => tryLock(host, paths), 'another agent is running on this node, waiting for it')
+  if (!release) return undefined
+  const releaseOlder = await poll(() => host.lock(), 'another process holds the lock of older agents, waiting for it')
+  if (!releaseOlder && stop.requested) {
+    release()
+    return undefined
+  }
+  if (!releaseOlder) log.warn('another process still holds the lock of older agents, going on without it')
+  return () => {
+    releaseOlder?.()
+    release()
+  }
 }
 
 /** Undefined when another agent holds the lock. */
-export async function tryLock(host: Host, paths: Paths): Promise<(() => void) | undefined> {
-  const release = await takeSocket(host, `${paths.state}/lock`)
-  if (!release) return undefined
-  const releaseOlder = await host.lock()
-  const marker = `${paths.state}/older-lock.json`
-  if (releaseOlder) {
-    if (host.readFile(marker)) host.removeFile(marker)
-    return () => {
-      releaseOlder()
-      release()
-    }
-  }
-  if (isTakenTooLong(host, paths, marker)) return release
-  release()
-  return undefined
-}
-
-async function takeSocket(host: Host, directory: string): Promise<(() => void) | undefined> {
+export async function tryLock(host: Host, paths: Paths): Promise<Release | undefined> {
+  const directory = `${paths.state}/lock`
   const own = `${process.pid}-${Math.random().toString(36).slice(2, 10)}`
   const release = await listenIn(host, directory, own)
   for (const name of host.list(directory) ?? []) {
@@ -47,8 +60,8 @@ async function takeSocket(host: Host, directory: string): Promise<(() => void) |
   return release
 }
 
-/** Where nothing can be written, there is no journal either, and the agent changes nothing: the older lock is enough. */
-async function listenIn(host: Host, directory: string, name: string): Promise<() => void> {
+/** Where nothing can be written, there is no journal either, and the agent changes nothing: it needs no lock. */
+async function listenIn(host: Host, directory: string, name: string): Promise<Release> {
   try {
     host.makeDirectory(directory)
     return await host.listen(`${directory}/${name}`)
@@ -69,30 +82,5 @@ async function hasListener(host: Host, path: string): Promise<boolean> {
     if (code !== 'ECONNREFUSED') throw error
     host.removeFile(path)
     return false
-  }
-}
-
-/** Remembers when the abstract socket was first found taken since boot. */
-function isTakenTooLong(host: Host, paths: Paths, marker: string): boolean {
-  const now: TakenSince = {
-    bootID: host.readValue(paths.bootID) ?? '',
-    uptime: Number.parseFloat(host.readValue('/proc/uptime') ?? '0'),
-  }
-  const since = parseMarker(host.readFile(marker)?.text)
-  if (since?.bootID === now.bootID) return now.uptime - since.uptime > jobDeadline
-  try {
-    host.writeFile(marker, { text: JSON.stringify(now), mode: 0o600, uid: 0, gid: 0 })
-  } catch {
-    // Without the file the agent waits for the older one for ever, and a full disk stops it anyway.
-  }
-  return false
-}
-
-function parseMarker(text: string | undefined): TakenSince | undefined {
-  try {
-    const marker = JSON.parse(text ?? 'null') as TakenSince | null
-    return typeof marker?.bootID === 'string' && typeof marker.uptime === 'number' ? marker : undefined
-  } catch {
-    return undefined
   }
 }

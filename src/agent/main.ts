@@ -13,7 +13,7 @@ import type { AgentContext } from './context.ts'
 import { BusError } from './dbus.ts'
 import type { Host } from './host.ts'
 import { parseInput } from './input.ts'
-import { tryLock } from './lock.ts'
+import { takeLock } from './lock.ts'
 import { connectNetworkManager } from './network-manager.ts'
 import { connectNetworkd } from './networkd.ts'
 import { missingHostPaths, mountedPaths, observeLinks, readMachine } from './observe.ts'
@@ -38,7 +38,6 @@ const exitDone = 0
 const exitRetry = 75
 /** Milliseconds. */
 const pollInterval = 200
-const lockTimeout = 20_000
 const resolveTimeout = 3_000
 
 type Stop = NonNullable<Agent['stop']>
@@ -155,17 +154,6 @@ async function resolveApiServer(settings: Settings, host: Host, log: Log): Promi
   if (address) return { ...settings, apiServer: canonical(address) ?? address }
   log.warn('cannot resolve the API server, refusing NICs that have foreign routes', { apiServer })
   return settings
-}
-
-async function takeLock(host: Host, paths: Paths, log: Log, stop: Stop): Promise<(() => void) | undefined> {
-  const until = host.monotonic() + lockTimeout
-  let release = await tryLock(host, paths)
-  if (!release) log.info('another agent is running on this node, waiting for it', { ms: lockTimeout })
-  while (!release && host.monotonic() < until && !stop.requested) {
-    await host.sleep(pollInterval)
-    release = await tryLock(host, paths)
-  }
-  return release
 }
 
 /** Reports whether one of the missing NICs appeared in time. */

@@ -36,10 +36,7 @@ const onNetworkManager = { timeout: 20 * 60_000, skip: !hasNetworkManager && 'Ne
 
 test(
   'beside NetworkManager and with probes, a run that adds or removes two NICs may be killed after every step',
-  {
-    ...onNetworkManager,
-    todo: 'a kill late in a removal leaves a dual-stack NIC without its IPv6 route for packets without a source',
-  },
+  onNetworkManager,
   () =>
     killAtEveryStep({
       nics: 2,

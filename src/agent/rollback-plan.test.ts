@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aNode, anInterface, settingsFrom } from './agent.fixture.ts'
+import { canonicalJson } from '../contract/hash.ts'
+import { afterPlan, aNode, anInterface, planOf, settingsFrom } from './agent.fixture.ts'
 import { describeChange } from './change.ts'
 import type { Observed } from './observed.ts'
 import { hostPaths } from './paths.ts'
@@ -69,4 +70,19 @@ test('for a device that is gone, or another one with its ifindex, only rules and
     changes.join(),
   )
   assert.equal(changes.filter(change => change.startsWith('remove rule')).length, 5)
+})
+
+test('a removal that ends with a return to NetworkManager is rolled back with its addresses and routes', () => {
+  const directories = [hostPaths.networkManager, hostPaths.state]
+  const managed = aNode(1, { managers: { 3: 'other' }, directories })
+  const configured = afterPlan(managed, [anInterface(0, { addresses: ['fd00::10/64'] })])
+  const removal = planOf(configured, []).units
+  const returned = predictState(configured, removal)
+  assert.equal(returned.managers[3], 'other')
+  const rolledBack = predictState(returned, planRollback(removal, returned).units)
+  assert.equal(rolledBack.managers[3], 'none')
+  assert.ok(configured.routes.some(route => route.from === '::/128'))
+  const restored = ({ addresses, routes }: Observed) =>
+    new Set([...addresses, ...routes].map(item => canonicalJson(item)))
+  assert.deepEqual(restored(rolledBack), restored(configured))
 })

@@ -108,6 +108,9 @@ function statesOf(
   const manager = observed.managers[link?.ifindex ?? 0] ?? 'none'
   const base = { name: link?.name ?? '', mtu: link?.mtu ?? 0, up: link?.up ?? false, manager }
   const [now, before] = [emptyState(base), emptyState(base)]
+  // A manager that got the NIC by a removal does not know what the removal took from it.
+  const formerManager = histories.find(({ kind }) => kind === 'manager')?.values[0] ?? manager
+  const isReturned = manager === 'other' && formerManager === 'other'
   for (const { kind, key, values } of histories) {
     if (!link && kind !== 'rule' && kind !== 'file') continue
     const value = current(kind, key)
@@ -116,7 +119,7 @@ function statesOf(
     const known = halfRenamed || values.some(entry => isSame(kind, entry, value))
     if (!known) reportConflict(`${[kind, key].filter(Boolean).join(' ')} has neither the old nor the new value`)
     put(now, kind, key, value)
-    const keep = !known || isSameLease(kind, values[0], value) || (manager === 'other' && isOfManager(kind, values[0]))
+    const keep = !known || isSameLease(kind, values[0], value) || (isReturned && isOfManager(kind, values[0]))
     put(before, kind, key, keep ? value : values[0])
   }
   return [now, before]
@@ -167,7 +170,7 @@ function isSame(kind: Change['kind'], a: unknown, b: unknown): boolean {
   return equalJson({ ...a, ...volatile }, { ...b, ...volatile })
 }
 
-/** NetworkManager or networkd has the NIC again: it asks for a lease and sets link-local addresses and routes itself. */
+/** What NetworkManager or networkd sets itself on a NIC that it has again: leased and link-local addresses, and routes. */
 function isOfManager(kind: Change['kind'], value: unknown): boolean {
   if (kind === 'address') return value !== undefined
   return kind === 'route' && (value as RouteSpec | undefined)?.table === tableMain

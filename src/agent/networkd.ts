@@ -76,7 +76,7 @@ function createClient(bus: Bus, host: Host, paths: Paths): Networkd {
   return {
     links: describe,
     async changedSinceLoad() {
-      const startedAt = await startTime(bus)
+      const startedAt = await startTime(bus, host)
       if (startedAt === undefined) return 'the unit systemd-networkd.service, whose start time is not known'
       const found = filesOfOthers(host, paths)
       const names = new Set(found.map(nameOf))
@@ -95,7 +95,7 @@ function createClient(bus: Bus, host: Host, paths: Paths): Networkd {
  * When networkd read its files, in milliseconds since 1970. The clock may have been set since: the earlier of both
  * calculations can only make a file look newer than it is.
  */
-async function startTime(bus: Bus): Promise<number | undefined> {
+async function startTime(bus: Bus, host: Host): Promise<number | undefined> {
   const property = async (name: string) => {
     const body = [`${unit.destination}.Service`, name]
     const get = { ...unit, interface: 'org.freedesktop.DBus.Properties', member: 'Get', signature: 'ss', body }
@@ -107,8 +107,7 @@ async function startTime(bus: Bus): Promise<number | undefined> {
       property('ExecMainStartTimestampMonotonic'),
     ])
     if (!realtime || !monotonic) return undefined
-    const now = Number(process.hrtime.bigint() / 1_000_000n)
-    return Math.min(realtime, Date.now() - (now - monotonic))
+    return Math.min(realtime, host.now() - (host.monotonic() - monotonic))
   } catch (error) {
     if (error instanceof BusError) return undefined
     throw error

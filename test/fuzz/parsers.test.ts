@@ -192,6 +192,8 @@ const components: Record<string, [read: (env: Record<string, string>) => unknown
       MAX_UNAVAILABLE: '10%',
       DRIFT_INTERVAL: '5m',
       CONTROLLER_WORKERS: '4',
+      NETWORK_TAKEOVER: 'dynamic',
+      AGENT_APPARMOR_PROFILE: 'RuntimeDefault',
     },
   ],
   inventory: [

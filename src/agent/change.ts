@@ -4,7 +4,7 @@
  *
  * Pure. Commands name devices by ifindex (`if5`), so they survive a rename in the same batch.
  */
-import { type Family, parseCidr } from '../contract/address.ts'
+import { type Family, networkOf, parseCidr } from '../contract/address.ts'
 import type { FileState, Manager } from './observed.ts'
 
 export interface AddressSpec {
@@ -156,6 +156,12 @@ function option(name: string, value: string | number | undefined): string {
 
 export function familyOf(cidr: string): Family {
   return parseCidr(cidr)?.family ?? 4
+}
+
+/** The network of an address. */
+export function connectedTo(cidr: string): string | undefined {
+  const parsed = parseCidr(cidr)
+  return parsed && networkOf(parsed)
 }
 
 /** Equal for equal rules. */

@@ -7,6 +7,7 @@ import {
   type AddressSpec,
   addressKey,
   type Change,
+  connectedTo,
   familyOf,
   fileChange,
   type RouteSpec,
@@ -25,6 +26,7 @@ import {
   type ObservedRule,
   tableMain,
 } from './observed.ts'
+import type { FormerState } from './ownership.ts'
 
 export interface NicState {
   name: string
@@ -40,9 +42,13 @@ export interface NicState {
   files: Record<string, FileState | undefined>
 }
 
+/** The agent sets it only while it removes addresses. */
+export const promoteSecondaries = 'ipv4.promote_secondaries'
+
 export const sysctlKeys = [
   'ipv4.arp_announce',
   'ipv4.arp_ignore',
+  promoteSecondaries,
   'ipv4.rp_filter',
   'ipv6.accept_ra',
   'ipv6.accept_ra_defrtr',
@@ -56,6 +62,12 @@ export const sysctlKeys = [
  */
 export function kernelLinkLocal({ sysctls }: NicState): Record<string, string> {
   return sysctls['ipv6.addr_gen_mode'] === '1' ? { 'ipv6.addr_gen_mode': '0' } : {}
+}
+
+/** What a NIC gets back when it is removed. */
+export function formerState({ name, mtu, up, sysctls: all, manager }: NicState): FormerState {
+  const { [promoteSecondaries]: _, ...sysctls } = all
+  return { name, mtu, up, sysctls, ...(manager === 'none' ? {} : { managed: true }) }
 }
 
 /** What belongs to one NIC: routes of these tables on its device, and these routes, rules, altnames and files. */
@@ -114,12 +126,13 @@ export function nodeState(observed: Observed, scope: NicScope): Pick<NicState, '
  */
 export function changesBetween(current: NicState, target: NicState): Change[] {
   const sysctls = Object.entries(target.sysctls)
-    .filter(([key, to]) => current.sysctls[key] !== undefined && current.sysctls[key] !== to)
+    .filter(([key, to]) => ![undefined, to].includes(current.sysctls[key]) && key !== promoteSecondaries)
     .map(([key, to]): Change => ({ kind: 'sysctl', key, from: current.sysctls[key] ?? '', to }))
   const rules = difference(current.rules, target.rules, ruleKey)
   const routes = difference(current.routes, target.routes, routeText)
   const addresses = addressChanges(current.addresses, target.addresses)
   const altnames = difference(current.altnames, target.altnames, name => name)
+  const promotion = promotionChanges(current, target)
   const goesDown = current.up && !target.up
 
   const manager: Change[] =
@@ -128,6 +141,7 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
 
   return [
     ...(released ? manager : []),
+    ...promotion.first,
     ...(goesDown ? [] : sysctls),
     ...rules.removed.map((rule): Change => ({ kind: 'rule', op: 'remove', rule })),
     ...routes.removed.map((route): Change => ({ kind: 'route', op: 'remove', route })),
@@ -142,10 +156,24 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
     ...rules.added.map((rule): Change => ({ kind: 'rule', op: 'add', rule })),
     ...altnames.added.map((altname): Change => ({ kind: 'altname', op: 'add', altname })),
     ...(goesDown ? sysctls : []),
+    ...promotion.last,
     ...fileChanges(current, target),
     // After the files: NetworkManager must not find our profile any more, or must find its own again.
     ...(released ? [] : manager),
   ]
+}
+
+/** Unless told to promote them, the kernel removes the other IPv4 addresses of a network with its first one. */
+function promotionChanges(current: NicState, target: NicState): { first: Change[]; last: Change[] } {
+  const now = current.sysctls[promoteSecondaries] ?? ''
+  const { removed } = difference(current.addresses, target.addresses, addressKey)
+  const kept = current.addresses.filter(({ cidr }) => target.addresses.some(address => address.cidr === cidr))
+  const takesOthers = ({ cidr }: AddressSpec) =>
+    familyOf(cidr) === 4 && kept.some(other => other.cidr !== cidr && connectedTo(other.cidr) === connectedTo(cidr))
+  const meanwhile = now === '0' && removed.some(takesOthers) ? '1' : now
+  const change = (from: string, to: string): Change[] =>
+    from === to ? [] : [{ kind: 'sysctl', key: promoteSecondaries, from, to }]
+  return { first: change(now, meanwhile), last: change(meanwhile, target.sysctls[promoteSecondaries] ?? now) }
 }
 
 /** An address whose options change is never absent: connections over it must survive. */

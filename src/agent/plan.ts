@@ -16,7 +16,7 @@ import {
   linkLocalRouteIn,
   managerMetric,
 } from './link-local.ts'
-import { changesBetween, kernelLinkLocal, type NicScope, type NicState, nicState } from './nic-state.ts'
+import { changesBetween, formerState, kernelLinkLocal, type NicScope, type NicState, nicState } from './nic-state.ts'
 import { nodeAddressesOf } from './node-addresses.ts'
 import { nodeNetworks } from './node-networks.ts'
 import { type Link, linksByMac, type Observed, tableMain } from './observed.ts'
@@ -393,6 +393,5 @@ function changesTowards(now: NicState, target: NicState): Change[] {
 function formerOf(now: NicState, owned: OwnedNic | undefined): Pick<NicRecord, 'former'> {
   if (owned?.record) return owned.record.former ? { former: owned.record.former } : {}
   if (owned || /^multinic[0-9]$/.test(now.name)) return {}
-  const { name, mtu, up, sysctls, manager } = now
-  return { former: { name, mtu, up, sysctls, ...(manager === 'none' ? {} : { managed: true }) } }
+  return { former: formerState(now) }
 }

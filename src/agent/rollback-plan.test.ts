@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { canonicalJson } from '../contract/hash.ts'
-import { afterPlan, aNode, anInterface, planOf, settingsFrom } from './agent.fixture.ts'
+import { afterPlan, aNode, anAddress, anInterface, planOf, settingsFrom } from './agent.fixture.ts'
 import { describeChange } from './change.ts'
 import type { Observed } from './observed.ts'
 import { hostPaths } from './paths.ts'
@@ -85,4 +85,47 @@ test('a removal that ends with a return to NetworkManager is rolled back with it
   const restored = ({ addresses, routes }: Observed) =>
     new Set([...addresses, ...routes].map(item => canonicalJson(item)))
   assert.deepEqual(restored(rolledBack), restored(configured))
+})
+
+/** The value of the sysctl when the agent was killed, and the expected changes of it and of addresses. */
+const killedAt = {
+  'before its changes': { value: '0', expected: [] },
+  'while addresses are promoted': {
+    value: '1',
+    expected: ['remove address 10.100.0.20/24 noprefixroute', 'add address 10.100.0.10/24 noprefixroute'],
+  },
+}
+
+for (const [when, { value, expected }] of Object.entries(killedAt))
+  test(`the promotion of addresses ends with the rollback of an agent that was killed ${when}`, () => {
+    const sysctls = { 3: { ...after.sysctls[3], 'ipv4.promote_secondaries': '0' } }
+    const start = { ...after, sysctls, addresses: [...after.addresses, anAddress(3, '10.100.0.50/24')] }
+    const plan = planOf(start, [anInterface(0, { address: '10.100.0.20' })])
+    const planned = plan.units.flatMap(unit => unit.changes.map(describeChange))
+    assert.equal(planned[0], 'ipv4.promote_secondaries 0 to 1')
+    assert.ok(
+      planned.indexOf('ipv4.promote_secondaries 1 to 0') > planned.findLastIndex(text => text.includes(' address ')),
+    )
+    const all = predictState(start, plan.units)
+    const killed =
+      value === '0'
+        ? start
+        : { ...all, sysctls: { 3: { ...all.sysctls[3], 'ipv4.promote_secondaries': '1' } }, files: start.files }
+    const { units: restored, conflicts } = planRollback(plan.units, killed)
+    const changes = restored.flatMap(unit => unit.changes.map(describeChange))
+    assert.deepEqual(conflicts, [])
+    assert.deepEqual(
+      changes.filter(text => text.includes(' address ')),
+      expected,
+    )
+    assert.equal(changes.at(-1), value === '0' ? undefined : 'ipv4.promote_secondaries 1 to 0')
+  })
+
+test('the former state does not name the promotion of addresses, which the agent never leaves changed', () => {
+  const sysctls = { 3: { ...before.sysctls[3], 'ipv4.promote_secondaries': '0' } }
+  const files = planOf({ ...before, sysctls }, [anInterface(0)]).units.flatMap(({ changes }) =>
+    changes.flatMap(change => (change.kind === 'file' ? [change.to?.text ?? ''] : [])),
+  )
+  assert.ok(files.some(text => text.includes('rp_filter')))
+  assert.ok(files.every(text => !text.includes('promote_secondaries')))
 })

@@ -5,7 +5,15 @@
  */
 import { equalJson } from '../contract/json.ts'
 import { type AddressSpec, type Change, type RouteSpec, routeText, ruleText } from './change.ts'
-import { addressSpec, changesBetween, fileChanges, type NicState, routeSpec, ruleSpec } from './nic-state.ts'
+import {
+  addressSpec,
+  changesBetween,
+  fileChanges,
+  type NicState,
+  promoteSecondaries,
+  routeSpec,
+  ruleSpec,
+} from './nic-state.ts'
 import { type Link, linkByIndex, type Observed, permanentMacOf, tableMain } from './observed.ts'
 import { insertTemporaryNames, temporaryName } from './renames.ts'
 import type { Unit } from './unit.ts'
@@ -111,6 +119,11 @@ function statesOf(
   // A manager that got the NIC by a removal does not know what the removal took from it.
   const formerManager = histories.find(({ kind }) => kind === 'manager')?.values[0] ?? manager
   const isReturned = manager === 'other' && formerManager === 'other'
+  // The removal of an address must not take those of others with it.
+  const changed = new Set(histories.map(({ key }) => key))
+  const others = observed.addresses.filter(({ ifindex, cidr }) => ifindex === link?.ifindex && !changed.has(cidr))
+  for (const state of [now, before]) state.addresses.push(...others.map(addressSpec))
+  put(now, 'sysctl', promoteSecondaries, current('sysctl', promoteSecondaries))
   for (const { kind, key, values } of histories) {
     if (!link && kind !== 'rule' && kind !== 'file') continue
     const value = current(kind, key)

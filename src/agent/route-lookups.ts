@@ -128,9 +128,21 @@ export function lookupDifferences(
     }
     // An address of this node (also the anycast address of its router), or one behind a bridge or tunnel.
     if (found && (found.table === tableLocal || (found.table === tableMain && !isNic(found, observed)))) return []
-    const right = found?.table === table && found.devices.includes(ifindex)
-    return right ? [] : [`${packets} ${way}, expected ${nic.name}, table ${table}`]
+    const right = found?.table === table || (found && from !== undefined && isConnected(to, found, nic.table, observed))
+    return right && found?.devices.includes(ifindex) ? [] : [`${packets} ${way}, expected ${nic.name}, table ${table}`]
   })
+}
+
+/** A foreign address of the NIC has a connected route in the main table, which leads the same way as ours. */
+function isConnected(to: string, found: ObservedRoute, table: number, { routes }: Observed): boolean {
+  const ip = parseIp(to)
+  const ours = routes.filter(route => route.table === table && route.gateway === undefined)
+  const networks = ours.flatMap(({ destination }) => parseCidr(destination) ?? [])
+  return (
+    found.table === tableMain &&
+    found.gateway === undefined &&
+    networks.some(network => ip !== undefined && contains(network, ip))
+  )
 }
 
 function isUnbound({ family, table }: ObservedRoute): boolean {

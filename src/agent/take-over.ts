@@ -4,8 +4,8 @@
  *
  * Pure. Static addresses and routes of others are not dynamic. See docs/decisions/0057-take-over.md
  */
-import { type Family, hostPart, networkOf, parseCidr } from '../contract/address.ts'
-import { type Change, fileChange, type RouteSpec } from './change.ts'
+import { type Family, hostPart } from '../contract/address.ts'
+import { type Change, connectedTo, fileChange, type RouteSpec } from './change.ts'
 import type { Settings } from './config.ts'
 import {
   type Address,
@@ -60,11 +60,6 @@ export function needsRemoval(route: ObservedRoute, link: Link, observed: Observe
       ifindex === link.ifindex && family === 4 && !noPrefixRoute && connectedTo(cidr) === route.destination,
   )
   return route.protocol !== protocolKernel || !removedByKernel
-}
-
-function connectedTo(cidr: string): string | undefined {
-  const parsed = parseCidr(cidr)
-  return parsed && networkOf(parsed)
 }
 
 /**

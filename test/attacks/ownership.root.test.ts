@@ -145,6 +145,38 @@ lines=$(echo "$lines" | sed 's/^link set dev if[0-9]* name multinic0$/link set d
     },
   },
   {
+    finding: 'F15',
+    name: 'a foreign address in our subnet outlives ours although the kernel does not promote secondary addresses',
+    prepare: async node => {
+      await configureAll(node)
+      node.exec('sysctl', '-qw', 'net.ipv4.conf.all.promote_secondaries=0')
+      node.exec('sysctl', '-qw', 'net.ipv4.conf.multinic0.promote_secondaries=0')
+      node.ip('address', 'add', '10.100.0.50/24', 'dev', 'multinic0')
+      assert.match(node.ip('-o', 'address'), /10\.100\.0\.50\/24 .*secondary/)
+    },
+    request: node => ({
+      interfaces: node.nics.map(nic => requestedInterface(nic, 0, { address: '10.100.0.20' })),
+    }),
+    expect: async (result, node) => {
+      assert.deepEqual(outcomes(result), ['Configured'], result.log)
+      const isKept = (device: string) => {
+        assert.match(node.ip('-o', 'address', 'show', device), /10\.100\.0\.50\/24/)
+        assert.equal(node.exec('sysctl', '-n', `net.ipv4.conf.${device}.promote_secondaries`).trim(), '0')
+      }
+      isKept('multinic0')
+      // It is the first one of its network now, and shall be the second one again.
+      node.exec('sysctl', '-qw', 'net.ipv4.conf.multinic0.promote_secondaries=1')
+      node.ip('address', 'del', '10.100.0.50/24', 'dev', 'multinic0')
+      node.ip('address', 'add', '10.100.0.50/24', 'dev', 'multinic0')
+      node.exec('sysctl', '-qw', 'net.ipv4.conf.multinic0.promote_secondaries=0')
+      assert.match(node.ip('-o', 'address'), /10\.100\.0\.50\/24 .*secondary/)
+      const removed = await node.agent({ mode: 'cleanup', interfaces: [] })
+      assert.equal(removed.report?.verdict, 'Removed', removed.log)
+      isKept('ens4')
+      assert.doesNotMatch(node.ip('-o', 'address'), /10\.100\.0\.20/)
+    },
+  },
+  {
     finding: 'F4',
     name: 'a device that is named if<ifindex> of the NIC is not renamed in its place',
     prepare: node => {

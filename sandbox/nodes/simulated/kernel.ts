@@ -23,6 +23,7 @@ export class KernelError extends Error {}
 const defaultSettings: Record<string, string> = {
   'ipv4.arp_announce': '0',
   'ipv4.arp_ignore': '0',
+  'ipv4.promote_secondaries': '1',
   'ipv4.rp_filter': '0',
   'ipv6.accept_ra': '1',
   'ipv6.accept_ra_defrtr': '1',

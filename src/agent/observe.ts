@@ -95,7 +95,7 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
     managers: networkManager ? await readManagers(networkManager, ours) : {},
     ...(networkManagerError === undefined ? {} : { networkManagerError }),
     ...(networkd ? await readNetworkd(networkd, ours) : {}),
-    dhcpClients: readDhcpClients(host, paths, ours, addresses),
+    dhcpClients: readDhcpClients(context, ours, addresses, ipv6),
     ...(path?.devices[0] === undefined
       ? {}
       : { apiPath: { ifindex: path.devices[0], ...(path.gateway === undefined ? {} : { gateway: path.gateway }) } }),
@@ -224,15 +224,15 @@ async function readNetworkd(
 
 /** A client keeps its link up. */
 function readDhcpClients(
-  host: Host,
-  { sockets }: Paths,
+  { host, paths: { sockets } }: HostContext,
   links: readonly Link[],
   addresses: readonly Address[],
+  ipv6: boolean,
 ): Record<number, string> {
   const up = links.filter(link => link.up)
   if (up.length === 0) return {}
-  const read = (name: string) => host.readValue(`${sockets}/${name}`) ?? ''
-  return findDhcpClients({ packet: read('packet'), udp: read('udp'), udp6: read('udp6') }, up, addresses)
+  const read = (name: string) => requireValue(host, `${sockets}/${name}`)
+  return findDhcpClients({ packet: read('packet'), udp: read('udp'), udp6: ipv6 ? read('udp6') : '' }, up, addresses)
 }
 
 /** A device has no IPv6 sysctls where the kernel has no IPv6, or while its MTU is below 1280. */
@@ -241,13 +241,15 @@ function readSysctls(host: Host, paths: Paths, links: readonly Link[]): Record<n
     links.map(link => {
       const hasIpv6 = hasSysctls(host, paths.ipv6Conf, link.name)
       const keys = sysctlKeys.filter(key => hasIpv6 || key.startsWith('ipv4.'))
-      return [link.ifindex, Object.fromEntries(keys.map(key => [key, readSysctl(host, paths, key, link.name)]))]
+      return [
+        link.ifindex,
+        Object.fromEntries(keys.map(key => [key, requireValue(host, sysctlPath(paths, key, link.name))])),
+      ]
     }),
   )
 }
 
-function readSysctl(host: Host, paths: Paths, key: string, device: string): string {
-  const path = sysctlPath(paths, key, device)
+function requireValue(host: Host, path: string): string {
   const value = host.readValue(path)
   if (value === undefined) throw new Error(`cannot read ${path}: no such file`)
   return value

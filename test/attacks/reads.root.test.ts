@@ -161,6 +161,24 @@ const cases: Attack[] = [
       assert.match(result.log, /cannot read .*rp_filter/)
     },
   },
+  ...['packet', 'udp', 'udp6'].map(
+    (list): Attack => ({
+      finding: 'F5',
+      name: `without the list of ${list} sockets a DHCP client may be hidden, so nothing changes`,
+      prepare: node => {
+        node.ip('link', 'set', 'ens4', 'up')
+        const directory = node.path('proc/self/net')
+        rmSync(directory)
+        mkdirSync(directory)
+        for (const name of ['packet', 'udp', 'udp6']) if (name !== list) writeFileSync(`${directory}/${name}`, 'sl\n')
+      },
+      ours: () => [],
+      expect: result => {
+        assert.deepEqual([result.code, result.report], [75, undefined], result.log)
+        assert.match(result.log, new RegExp(`cannot read \\S*/proc/self/net/${list}: no such file`))
+      },
+    }),
+  ),
   {
     finding: 'F5',
     name: 'a journal that cannot be read is kept, and nothing changes',

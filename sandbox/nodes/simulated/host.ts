@@ -49,6 +49,8 @@ export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOpt
     ip: async (args, lines = []) => runIp(all, namespace, args, lines),
     readFile,
     readValue(path) {
+      // A simulated node has no sockets.
+      if (path.startsWith('/proc/self/net/')) return ''
       const [, , device, name] = settings.exec(hostPathOf(path)) ?? []
       if (name === 'forwarding' && (device === 'all' || namespace.devices.some(each => each.name === device)))
         return '0'

@@ -233,7 +233,13 @@ const knownLink = [
 /** Those of [Match] and [Link] repeat the Netplan file, which is read. */
 const knownNetwork =
   /^((Match|Link)\.\w+|Route\.(Destination|Source|Gateway|PreferredSource|Table|Metric|Scope|GatewayOnLink)|RoutingPolicyRule\.(From|To|Table|Priority|SuppressPrefixLength))$/
-const knownDropIn = ['Address.Address', 'Address.AddPrefixRoute', 'Network.LinkLocalAddressing', 'Network.IPv6AcceptRA']
+const knownDropIn = [
+  'Address.Address',
+  'Address.Broadcast',
+  'Address.AddPrefixRoute',
+  'Network.LinkLocalAddressing',
+  'Network.IPv6AcceptRA',
+]
 
 function matching(files: Files, pattern: RegExp): [string, string][] {
   return [...files].filter(([path]) => pattern.test(path)).sort(([a], [b]) => (a < b ? -1 : 1))

@@ -4,7 +4,7 @@
  *
  * Pure. Commands name devices by ifindex (`if5`), so they survive a rename in the same batch.
  */
-import { type Family, networkOf, parseCidr } from '../contract/address.ts'
+import { broadcastOf, type Family, networkOf, parseCidr } from '../contract/address.ts'
 import type { FileState, Manager } from './observed.ts'
 
 export interface AddressSpec {
@@ -96,8 +96,7 @@ function addressCommand({ op, address, inPlace }: Change & { kind: 'address' }, 
   if (op === 'remove') return changes6 ? '' : `address del ${address.cidr} dev ${device}`
   const metric = address.metric === undefined ? '' : ` metric ${address.metric}`
   if (!changes6)
-    // networkd keeps an address at a reload only if its broadcast address is as its file says, which does not name it.
-    return `address add ${address.cidr}${inPlace ? '' : broadcastOption(address)} dev ${device}${addressOptions(address)}${metric}`
+    return `address add ${address.cidr}${broadcastOption(address)} dev ${device}${addressOptions(address)}${metric}`
   const lifetime = address.lifetime ? '' : ' valid_lft forever preferred_lft forever'
   return `address change ${address.cidr} dev ${device}${addressOptions(address)}${lifetime}`
 }
@@ -175,8 +174,7 @@ export function addressKey(address: AddressSpec): string {
 
 /** networkd and NetworkManager set the broadcast address at boot; `ip` sets it only on request. */
 function broadcastOption({ cidr }: AddressSpec): string {
-  const parsed = parseCidr(cidr)
-  return parsed?.family === 4 && parsed.prefix <= 30 ? ' brd +' : ''
+  return broadcastOf(cidr) === undefined ? '' : ' brd +'
 }
 
 function addressOptions(address: AddressSpec): string {

@@ -90,6 +90,6 @@ function isSettled(links: ReadonlyMap<number, NetworkdLink>, ours: ReadonlyMap<n
 }
 
 async function poll(isDone: () => Promise<boolean>, { host }: HostContext): Promise<void> {
-  for (const until = host.now() + settleTimeout; !(await isDone()) && host.now() < until; )
+  for (const until = host.monotonic() + settleTimeout; !(await isDone()) && host.monotonic() < until; )
     await host.sleep(pollInterval)
 }

@@ -156,7 +156,7 @@ test('F18: a NIC that networkd configured by DHCP is taken over without a gap, a
       assert.ok(nic)
       const dhcp = startDhcp(node, nic, { lease })
       end(() => dhcp.stop())
-      const networkd = await startLiveNetworkd(node, dhcpFile)
+      let networkd = await startLiveNetworkd(node, dhcpFile)
       end(() => networkd.stop())
       await leased(node, nic)
       const connection = await openConnection(node, nic)
@@ -183,6 +183,15 @@ test('F18: a NIC that networkd configured by DHCP is taken over without a gap, a
       const again = await node.agent({ interfaces })
       assert.deepEqual([again.report?.verdict, again.report?.changed], ['Configured', 0], again.log)
       assert.equal(await connection.echo('later'), 'later')
+
+      await networkd.stop()
+      networkd = await startLiveNetworkd(node, dhcpFile)
+      await eventually(() => assert.equal(networkd.state('multinic0'), 'configured', networkd.log()), {
+        within: 60_000,
+      })
+      const restarted = await node.agent({ interfaces })
+      assert.deepEqual([restarted.report?.verdict, restarted.report?.changed], ['Configured', 0], restarted.log)
+      assert.equal(await connection.echo('restarted'), 'restarted')
 
       const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
       assert.equal(clean.report?.verdict, 'Removed', clean.log)
@@ -337,8 +346,8 @@ test('a take-over that is killed at any step is rolled back, and networkd has it
         ...{ nodeAddresses: ['10.0.0.10'], interfaces: [requestedInterface(nic, 0)] },
       }
       const killedAfter = async (steps: number) => {
-        const args = ['setsid', '--wait', process.execPath, agent, node.root, String(steps), JSON.stringify(request)]
-        return node.execute('sh', '-c', '"$@" || echo killed', 'sh', ...args)
+        const killable = [agent, node.root, String(steps), 'off', JSON.stringify(request)]
+        return node.execute('sh', '-c', '"$@" || echo killed', 'sh', 'setsid', '--wait', process.execPath, ...killable)
       }
       let killed = 0
       for (let steps = 1; (await killedAfter(steps)).includes('killed'); steps += 3) {
@@ -367,6 +376,7 @@ test('after a reboot, a NIC that was taken over from networkd has our configurat
       const dhcp = startDhcp(node, nic)
       end(() => dhcp.stop())
       const before = await startLiveNetworkd(node, dhcpFile)
+      end(() => before.stop())
       await leased(node, nic)
       const interfaces = [requestedInterface(nic, 0)]
       const taken = await node.agent({ interfaces })

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { canonical, contains, formatIp, networkOf, overlaps, parseCidr, parseIp, parseMac } from './address.ts'
+import {
+  broadcastOf,
+  canonical,
+  contains,
+  formatIp,
+  networkOf,
+  overlaps,
+  parseCidr,
+  parseIp,
+  parseMac,
+} from './address.ts'
 
 test('a MAC is six hex pairs with colons, kept in lower case', () => {
   assert.equal(parseMac('FA:16:3E:00:00:0a'), 'fa:16:3e:00:00:0a')
@@ -58,6 +68,12 @@ test('a cidr with host bits names its network', () => {
   assert.equal(contains(cidr, parseIp('::1') ?? never()), false)
   for (const bad of ['10.0.0.0', '10.0.0.0/33', 'fd00::/129', '10.0.0.0/24/1', '10.0.0.0/', '10.0.0.0/2a'])
     assert.equal(parseCidr(bad), undefined, bad)
+})
+
+test('an IPv4 network of more than two addresses has a broadcast address', () => {
+  const cidrs = ['192.168.1.10/24', '10.100.0.10/22', '10.0.0.1/30', '10.0.0.1/31', '192.0.2.9/32', 'fd00::1/64', 'x']
+  const expected = ['192.168.1.255', '10.100.3.255', '10.0.0.3', undefined, undefined, undefined, undefined]
+  assert.deepEqual(cidrs.map(broadcastOf), expected)
 })
 
 test('networks overlap when one holds the other', () => {

@@ -44,6 +44,13 @@ export function networkOf(cidr: Cidr): string {
   return `${formatIp({ family: cidr.family, value: networkValue(cidr) })}/${cidr.prefix}`
 }
 
+/** The broadcast address of an IPv4 network of more than two addresses: `192.168.1.10/24` → `192.168.1.255`. */
+export function broadcastOf(text: string): string | undefined {
+  const cidr = parseCidr(text)
+  if (cidr?.family !== 4 || cidr.prefix > 30) return undefined
+  return formatIp({ family: 4, value: networkValue(cidr) | ((1n << hostBits(cidr)) - 1n) })
+}
+
 /** The address of a cidr with its prefix, in canonical form. */
 export function formatCidr(cidr: Cidr): string {
   return `${formatIp(cidr.address)}/${cidr.prefix}`

@@ -5,7 +5,8 @@
  * file, because Netplan has no key for noprefixroute, and from a foreign one with the same MAC address. It also keeps our
  * rules when networkd restarts before the next boot.
  */
-import { destinationOf, type RouteSpec, type RuleSpec } from '../change.ts'
+import { broadcastOf } from '../../contract/address.ts'
+import { type AddressSpec, destinationOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 
 export function networkFile(nic: DesiredNic): string {
@@ -14,15 +15,22 @@ export function networkFile(nic: DesiredNic): string {
     ['[Link]', 'RequiredForOnline=no', ...(nic.mtu === undefined ? [] : [`MTUBytes=${nic.mtu}`])],
     ['[Network]', 'LinkLocalAddressing=ipv6', `IPv6AcceptRA=${nic.acceptRa ? 'yes' : 'no'}`],
     ...(nic.acceptRa ? [['[IPv6AcceptRA]', 'UseGateway=no', 'UseDNS=no']] : []),
-    ...nic.addresses.map(address => [
-      '[Address]',
-      `Address=${address.cidr}`,
-      ...(address.noPrefixRoute ? ['AddPrefixRoute=no'] : []),
-    ]),
+    ...nic.addresses.map(addressSection),
     ...nic.routes.map(routeSection),
     ...nic.rules.map(ruleSection),
   ]
   return sections.map(lines => `${lines.join('\n')}\n`).join('\n')
+}
+
+/** networkd 252 removes an address with a broadcast address that its file does not name, when it is reloaded. */
+function addressSection({ cidr, noPrefixRoute }: AddressSpec): string[] {
+  const broadcast = broadcastOf(cidr)
+  return [
+    '[Address]',
+    `Address=${cidr}`,
+    ...(broadcast === undefined ? [] : [`Broadcast=${broadcast}`]),
+    ...(noPrefixRoute ? ['AddPrefixRoute=no'] : []),
+  ]
 }
 
 function routeSection(route: RouteSpec): string[] {

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
+import { terminate } from './dbus.ts'
 import type { RigNode } from './node.ts'
 
 export const hasUdev = existsSync('/lib/systemd/systemd-udevd')
@@ -114,12 +115,7 @@ export function startRouter(node: RigNode): { stop(): Promise<void> } {
 }
 
 function stoppable({ child }: { child: ChildProcess }): { stop(): Promise<void> } {
-  return {
-    async stop() {
-      const gone = new Promise(resolve => child.once('exit', resolve))
-      if (child.exitCode === null && child.kill('SIGTERM')) await gone
-    },
-  }
+  return { stop: () => terminate(child) }
 }
 
 function inside(node: RigNode, script: string, namespace = node.namespace): { child: ChildProcess } {

@@ -2,7 +2,9 @@
  * A D-Bus daemon for one rig node, at the path of the host's system bus.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
 import type { RigNode } from './node.ts'
@@ -44,19 +46,35 @@ export async function startBus(
   const log = openSync(join(root, 'bus/log'), 'a')
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${socket}`, ...more }
   const args = [`--config-file=${join(root, 'bus/bus.conf')}`, '--nofork', '--nopidfile']
+  rmSync(socket, { force: true })
   const bus = spawn('dbus-daemon', args, { env, stdio: ['ignore', log, log] })
   await eventually(
-    () => {
-      if (!existsSync(socket)) throw new Error('D-Bus socket not there yet')
+    async () => {
+      const client = connect(socket)
+      await once(client, 'connect')
+      client.destroy()
     },
-    { within: 30_000 },
+    { within: 60_000 },
   )
   return { env, stop: () => terminate(bus) }
 }
 
+/** Milliseconds. */
+const endTimeout = 60_000
+
+/** Returns when the process has ended, also if it ended before. */
 export async function terminate(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = new Promise(resolve => child.once('exit', resolve))
+  const gone = new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL')
+      reject(new Error(`${child.spawnargs.join(' ')}: did not end within ${endTimeout / 1000} s of SIGTERM`))
+    }, endTimeout)
+    child.once('exit', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
   child.kill('SIGTERM')
   await gone
 }

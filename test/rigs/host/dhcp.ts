@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { terminate } from './dbus.ts'
 import type { RigNic, RigNode } from './node.ts'
 
@@ -54,7 +55,7 @@ export function startUdhcpc(node: RigNode, device: string): { stop(): Promise<vo
 }
 
 export interface Connection {
-  /** Sends a line over the connection and returns what comes back. */
+  /** Sends a line over the connection and returns what comes back; fails when nothing comes back within a minute. */
   echo(line: string): Promise<string>
   stop(): Promise<void>
 }
@@ -97,7 +98,18 @@ function bridgeOf(node: RigNode, nic: RigNic): string {
 
 function lines(child: ChildProcess): { child: ChildProcess; next(): Promise<string> } {
   const reader = child.stdout && createInterface(child.stdout)[Symbol.asyncIterator]()
-  return { child, next: async () => String((await reader?.next())?.value) }
+  const next = async () => String((await reader?.next())?.value)
+  const silence = async (signal: AbortSignal) => {
+    await sleep(60_000, undefined, { signal })
+    throw new Error(`no line within 60 s from: ${child.spawnargs.join(' ')}`)
+  }
+  return {
+    child,
+    async next() {
+      const read = new AbortController()
+      return Promise.race([next(), silence(read.signal)]).finally(() => read.abort())
+    },
+  }
 }
 
 function inside(

@@ -3,7 +3,7 @@
  * that boots a node. On a real node systemd knows when networkd started; here a small service says it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
@@ -11,6 +11,8 @@ import { startBus, terminate } from './dbus.ts'
 import type { RigNode } from './node.ts'
 
 export interface RigNetworkd {
+  /** `configured`, `failed`, … */
+  state(device: string): string | undefined
   log(): string
   stop(): Promise<void>
 }
@@ -33,6 +35,7 @@ export async function startLiveNetworkd(node: RigNode, files: Record<string, str
   const directory = join(root, 'host/run/systemd/network')
   mkdirSync(directory, { recursive: true })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text, { mode: 0o644 })
+  rmSync(join(root, 'host/run/systemd/netif'), { recursive: true, force: true })
   const bus = await startBus(node)
   const path = join(root, 'networkd.log')
   const log = openSync(path, 'a')
@@ -42,26 +45,35 @@ export async function startLiveNetworkd(node: RigNode, files: Record<string, str
     env,
     stdio: ['ignore', log, log],
   })
-  const systemd = await announceStart(join(root, 'run/dbus/system_bus_socket'))
-  await eventually(() => readFileSync(join(root, 'host/run/systemd/netif/state')), { within: 30_000 })
-  return {
-    log: () => readFileSync(path, 'utf8'),
-    async stop() {
-      systemd.destroy()
-      await terminate(networkd)
-      await bus.stop()
-    },
+  const systemd = connect(join(root, 'run/dbus/system_bus_socket'))
+  const stop = async () => {
+    systemd.destroy()
+    await terminate(networkd)
+    await bus.stop()
   }
+  try {
+    await announceStart(systemd)
+    await eventually(() => readFileSync(join(root, 'host/run/systemd/netif/state')), { within: 60_000 })
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  const state = (device: string) => {
+    const [link] = JSON.parse(node.ip('-j', 'link', 'show', device)) as { ifindex: number }[]
+    const file = readFileSync(join(root, `host/run/systemd/netif/links/${link?.ifindex}`), 'utf8')
+    return /^ADMIN_STATE=(.*)/m.exec(file)?.[1]
+  }
+  return { state, log: () => readFileSync(path, 'utf8'), stop }
 }
 
 /** Owns the name of systemd and answers every call with a time: those of networkd's start. */
-async function announceStart(path: string): Promise<Socket> {
+async function announceStart(socket: Socket): Promise<void> {
   const realtime = BigInt(Date.now()) * 1000n
   const monotonic = process.hrtime.bigint() / 1000n
-  const socket = connect(path)
   let buffer = Buffer.alloc(0)
   let serial = 2
-  const ready = new Promise<void>(resolve => {
+  const ready = new Promise<void>((resolve, reject) => {
+    socket.once('error', reject)
     let authenticated = false
     socket.on('data', chunk => {
       if (!authenticated) {
@@ -93,7 +105,6 @@ async function announceStart(path: string): Promise<Socket> {
   })
   socket.write(`\0AUTH EXTERNAL ${Buffer.from('0').toString('hex')}\r\n`)
   await ready
-  return socket
 }
 
 function calls(to: { interface: string; to: string }, member: string): Buffer[] {

@@ -302,9 +302,10 @@ function plug(namespace: string, fabric: string, index: number, known: RigNic | 
     gateway6: `fd00:${net}::1`,
     address6: `fd00:${net}::${oneSubnet ? 10 + index : 10}/64`,
   }
+  // networkd 252 as DHCP server repeats its request for an address without broadcast address until it gives up.
   const bridge = [
     `link add ${br} type bridge`,
-    `address add ${nic.gateway}/24 dev ${br}`,
+    `address add ${nic.gateway}/24 brd + dev ${br}`,
     `address add ${nic.gateway6}/64 dev ${br} nodad`,
     `link set ${br} up`,
   ]

@@ -171,6 +171,18 @@ suite('agent', { concurrency: 3 }, () => {
     ])
   })
 
+  test('a NIC in the same subnet takes over the index of a detached one', async () => {
+    const vm = await node({ nics: 2, oneSubnet: true })
+    const [a, b] = vm.nics
+    assert.ok(a && b)
+    await vm.agent({ interfaces: [requestedInterface(a, 0)] })
+    vm.unplug(0)
+    await eventually(() => assert.equal(kernelState(vm)['links']?.length, 3))
+    const ran = await vm.agent({ interfaces: [requestedInterface(b, 0)] })
+    assert.equal(ran.report?.verdict, 'Configured', ran.log)
+    assert.deepEqual(kernelState(vm)['rules'], rulesOfNic(0, b.address, b.cidr))
+  })
+
   test('the agent configures the NICs that are present and waits for a late one', async () => {
     const vm = await node({ nics: 1 })
     const [a] = vm.nics

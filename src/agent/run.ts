@@ -12,7 +12,7 @@ import { canonical, parseIp } from '../contract/address.ts'
 import { addressesOf } from '../contract/interfaces.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { applyUnits, type Failure, type Failures, returnToNetworkManager } from './apply.ts'
-import { type Change, describeChange } from './change.ts'
+import { type Change, describeChange, ruleText } from './change.ts'
 import {
   compareConnectivity,
   lostLifelines,
@@ -38,7 +38,7 @@ import { logPlan } from './plan-log.ts'
 import { predictFiles } from './predict.ts'
 import { probeModeOf } from './probe-targets.ts'
 import { rememberRefusedAltnames } from './refused-altnames.ts'
-import { applyNetplan } from './reload.ts'
+import { reloadNetplan } from './reload.ts'
 import { rollBack } from './rollback.ts'
 import { lookupCommands } from './route-lookups.ts'
 import { tentativeAddresses, waitForNics } from './settle.ts'
@@ -333,14 +333,18 @@ function findDifferences(
 }
 
 /** What is still there of removed NICs. They are known by their files, which are gone already. */
-function findLeftovers({ before, units, skip, failures }: Applied, after: Observed, context: AgentContext): Failures {
+function findLeftovers(applied: Applied, after: Observed, context: AgentContext): Failures {
+  const { plan, before, units, skip, failures } = applied
   const removals = withPurpose(withoutFailed(units, failures), 'remove')
   if (removals.length === 0) return new Map()
   const { units: again } = planNode({ ...after, files: before.files }, context, skip)
+  const desired = new Set(plan.accepted.flatMap(({ nic }) => nic.rules.map(ruleText)))
   const failed = new Map<string, Failure>()
   for (const { group, changes } of remainingKernelChanges(again, removals, failures)) {
-    // NetworkManager gets the NIC back last.
-    const left = changes.filter(change => change.kind !== 'manager').map(describeChange)
+    // NetworkManager gets the NIC back last. A NIC with the same index may need the same rule.
+    const isLeft = (change: Change) =>
+      change.kind !== 'manager' && !(change.kind === 'rule' && desired.has(ruleText(change.rule)))
+    const left = changes.filter(isLeft).map(describeChange)
     if (left.length > 0) failed.set(group, { reason: 'VerifyFailed', message: `still to do: ${left.join(', ')}` })
   }
   return failed
@@ -388,11 +392,4 @@ async function observeResult(
     return observeNode(context)
   }
   return failures.size === 0 ? { ...after, ...observeFiles(host, paths) } : observeNode(context)
-}
-
-/** Kernel and files agree already, so a reload that fails is logged and fails no NIC. */
-async function reloadNetplan({ host, paths, log }: AgentContext): Promise<void> {
-  const error = await applyNetplan(host, paths)
-  if (error) log.warn('netplan apply failed', { error })
-  else log.info('netplan apply done')
 }

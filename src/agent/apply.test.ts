@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { silent } from '../telemetry/log.ts'
-import { aNode } from './agent.fixture.ts'
-import { applyUnits } from './apply.ts'
+import { aNode, aRule } from './agent.fixture.ts'
+import { applyBestEffort, applyUnits } from './apply.ts'
 import type { Change, RuleSpec } from './change.ts'
 import type { CommandResult, Host } from './host.ts'
 import { hostPaths } from './paths.ts'
@@ -156,4 +156,14 @@ test('a kernel without routes from a source fails no NIC; any other error of suc
   assert.deepEqual([without.failures, without.refusedAltnames], [[], ['::/128']])
   const broken = await run(units, { [command]: 'No buffer space available' })
   assert.equal(broken.failures.length, 1)
+})
+
+test('a rollback skips a rule that the kernel could confuse with a foreign one, and nothing else', async () => {
+  const rule: RuleSpec = { family: 4, from: '10.100.0.10/32', table: 100, priority: 10_100, protocol: 4 }
+  const foreign = aRule({ ...rule, plain: false })
+  const changes: Change[] = [{ kind: 'rule', op: 'remove', rule }, ...unit(0).changes]
+  const { host, done } = kernel({})
+  const observed = { ...aNode(1), rules: [foreign, aRule(rule)] }
+  await applyBestEffort([{ ...unit(0), changes }], observed, { host, paths: hostPaths, log: silent })
+  assert.deepEqual(done, all(0))
 })

@@ -7,6 +7,7 @@ import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type Change, describeChange, ipCommand, isKernelChange, type KernelChange, ruleKey } from './change.ts'
 import type { HostContext } from './context.ts'
+import { removedInstead } from './equivalent.ts'
 import { sysctlPath } from './observe.ts'
 import { linkByIndex, type Observed } from './observed.ts'
 import type { Unit } from './unit.ts'
@@ -82,15 +83,30 @@ async function applyAll(
   failures: Map<string, Failure>,
   { tolerant = false, neighbourCommands = [] }: Partial<BatchOptions> = {},
 ): Promise<BatchLine[]> {
+  const kept = unsafeRemovals(units, observed)
+  for (const { unit, change } of tolerant ? [] : kept)
+    failures.set(unit.group, {
+      reason: 'CommandFailed',
+      message: `${describeChange(change)}: the kernel could remove a foreign rule instead, which has the same selectors and more. Remove that rule first`,
+    })
   await releaseFromNetworkManager(units, observed, context, failures)
   for (const unit of units) writeSysctls(unit, sysctlsBefore(unit), deviceBefore(unit, observed), context, failures)
   const skipped: BatchLine[] = []
-  for (const batch of batchesOf(units)) {
-    const options = { tolerant, neighbourCommands: batch.args.includes('-6') ? [] : neighbourCommands }
+  for (const { args, lines } of batchesOf(units)) {
+    const options = { tolerant, neighbourCommands: args.includes('-6') ? [] : neighbourCommands }
+    const batch = { args, lines: lines.filter(line => !kept.some(({ change }) => change === line.change)) }
     skipped.push(...(await runBatch(batch, observed, context, failures, options)))
   }
   for (const unit of units) writeSysctls(unit, sysctlsAfter(unit), deviceAfter(unit, observed), context, failures)
   return skipped
+}
+
+function unsafeRemovals(units: readonly Unit[], { rules }: Observed): { unit: Unit; change: Change }[] {
+  const all = units.flatMap(unit => unit.changes.map(change => ({ unit, change })))
+  const removed = new Set(all.flatMap(({ change }) => removedRule(change)))
+  return all.filter(
+    ({ change }) => change.kind === 'rule' && change.op === 'remove' && removedInstead(change.rule, rules, removed),
+  )
 }
 
 /** NetworkManager must release a device before others change it. */
@@ -101,7 +117,8 @@ async function releaseFromNetworkManager(
   failures: Map<string, Failure>,
 ): Promise<void> {
   for (const unit of units) {
-    if (!unit.changes.some(change => change.kind === 'manager' && change.to === 'none')) continue
+    if (failures.has(unit.group) || !unit.changes.some(change => change.kind === 'manager' && change.to === 'none'))
+      continue
     try {
       await networkManager?.release(deviceBefore(unit, observed))
     } catch (error) {
@@ -184,7 +201,7 @@ function isOptional(change: KernelChange, error: string): boolean {
   return change.kind === 'route' && change.route.from !== undefined && /IPV6_SUBTREES|Invalid argument/.test(error)
 }
 
-function removedRule(change: KernelChange): string[] {
+function removedRule(change: Change): string[] {
   return change.kind === 'rule' && change.op === 'remove' ? [ruleKey(change.rule)] : []
 }
 

@@ -1,11 +1,11 @@
 /**
- * Routes and rules of others that are equivalent to ours: they stay as they are.
+ * Routes and rules of others that are equivalent to ours, or that the kernel may take for ours: they stay as they are.
  *
  * Pure.
  */
-import { type RouteSpec, type RuleSpec, routeText, ruleText } from './change.ts'
+import { type RouteSpec, type RuleSpec, routeText, ruleKey, ruleText } from './change.ts'
 import type { BackendKind } from './config.ts'
-import { protocolKernel } from './observed.ts'
+import { type ObservedRule, protocolKernel } from './observed.ts'
 
 /** A connected route from NetworkManager or the kernel stays. Where NetworkManager adds it at boot, ours is the same. */
 export function equivalentRoute(desired: RouteSpec, present: readonly RouteSpec[], backend: BackendKind): RouteSpec {
@@ -19,4 +19,21 @@ export function equivalentRoute(desired: RouteSpec, present: readonly RouteSpec[
 /** Who added a rule does not matter to packets: a rule with another protocol stays, without a moment in which it is missing. */
 export function equivalentRule(desired: RuleSpec, present: readonly RuleSpec[]): RuleSpec {
   return present.find(rule => ruleText(rule) === ruleText(desired)) ?? desired
+}
+
+/**
+ * A rule of others that the kernel may remove instead of ours: it removes the first one that has the given selectors,
+ * whatever others that one has.
+ */
+export function removedInstead(
+  rule: RuleSpec,
+  present: readonly ObservedRule[],
+  removed: ReadonlySet<string>,
+): ObservedRule | undefined {
+  const given = Object.entries(rule).filter(([, value]) => value !== undefined)
+  return present.find(
+    other =>
+      given.every(([key, value]) => other[key as keyof RuleSpec] === value) &&
+      !(other.plain && removed.has(ruleKey(other))),
+  )
 }

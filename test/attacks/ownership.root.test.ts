@@ -78,6 +78,26 @@ const cases: Attack[] = [
   },
   {
     finding: 'F7',
+    name: 'a foreign rule that has all selectors of ours and one more is not removed in its place',
+    prepare: async node => {
+      const rule = 'rule add from 10.100.0.10 fwmark 7 lookup 100 priority 10100 protocol static'
+      node.ip(...rule.split(' '))
+      await configureAll(node)
+    },
+    request: () => ({ mode: 'cleanup', interfaces: [] }),
+    expect: async (result, node) => {
+      assert.match(node.ip('rule'), /from 10\.100\.0\.10 fwmark 0x7 lookup 100/)
+      assert.equal(result.report?.verdict, 'Failed', result.log)
+      assert.match(result.report?.message ?? '', /the kernel could remove a foreign rule/)
+      node.ip('rule', 'del', 'from', '10.100.0.10', 'fwmark', '7', 'lookup', '100')
+      const removed = await node.agent({ mode: 'cleanup', interfaces: [] })
+      assert.equal(removed.report?.verdict, 'Removed', removed.log)
+      assert.doesNotMatch(node.ip('rule'), /10\.100\.0/)
+    },
+    cleanup: false,
+  },
+  {
+    finding: 'F7',
     name: 'rules of an older agent, whose record does not list them, are found in its boot files',
     prepare: async node => {
       await configureAll(node)

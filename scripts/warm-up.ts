@@ -114,6 +114,7 @@ const childProcess = {
 const files = new Map<string, string>([
   ['/host/boot_id', 'boot\n'],
   ['/etc/netplan/50-cloud-init.yaml', 'network: {version: 2}\n'],
+  ...['packet', 'udp', 'udp6'].map(name => [`/proc/self/net/${name}`, 'sl\n'] as const),
 ])
 const directories = ['/etc/netplan', '/etc/systemd/network', '/etc/sysctl.d', '/var/lib/multinic']
 const conf = /^\/host\/proc\/sys\/net\/(ipv4|ipv6)\/conf/

@@ -43,7 +43,7 @@ async function ending(run: (end: (stop: () => Promise<void>) => void) => Promise
 const lease = 8
 
 /** Until every lease that exists now has ended, or its client has renewed it. */
-const untilExpired = () => sleep(lease * 1000)
+const untilExpired = (seconds = lease) => sleep(seconds * 1000)
 
 const mainRoutes = (node: RigNode) => kernelState(node)['main'] ?? []
 
@@ -206,7 +206,9 @@ test('F18: a NIC that an older agent configured beside a live client is handed o
     ending(async end => {
       const [nic] = node.nics
       assert.ok(nic)
-      const dhcp = startDhcp(node, nic, { lease, router: false })
+      // The take-over starts after a renewal and must end before the next one, when the client takes the address back.
+      const longer = 20
+      const dhcp = startDhcp(node, nic, { lease: longer, router: false })
       end(() => dhcp.stop())
       const networkd = await startLiveNetworkd(node, dhcpFile)
       end(() => networkd.stop())
@@ -224,7 +226,7 @@ test('F18: a NIC that an older agent configured beside a live client is handed o
       assert.equal(check.report?.verdict, 'Drifted', check.log)
       const taken = await node.agent({ interfaces })
       assert.equal(taken.report?.verdict, 'Configured', taken.log)
-      await untilExpired()
+      await untilExpired(longer)
       assert.doesNotMatch(node.ip('address', 'show', 'multinic0'), /dynamic/)
       const again = await node.agent({ interfaces })
       assert.deepEqual([again.report?.verdict, again.report?.changed], ['Configured', 0], again.log)

@@ -138,9 +138,11 @@ export async function returnToNetworkManager(
     unit.changes.some(change => change.kind === 'file' && change.path.startsWith(paths.networkManager)),
   )
   if (profiles) await networkManager.reload()
-  for (const unit of units)
-    if (unit.changes.some(change => change.kind === 'manager' && change.to !== 'none'))
-      await networkManager.manage(deviceAfter(unit, observed))
+  for (const unit of units) {
+    const returned = unit.changes.find(change => change.kind === 'manager' && change.to !== 'none')
+    if (returned?.kind !== 'manager') continue
+    await networkManager.manage(deviceAfter(unit, observed), returned.to === 'ours' ? unit.macAddress : undefined)
+  }
 }
 
 /**

@@ -47,6 +47,20 @@ test(
     }),
 )
 
+test(
+  'a run that removes a NIC on which NetworkManager has activated our profile may be killed after every step',
+  onNetworkManager,
+  () =>
+    killAtEveryStep({
+      nics: 1,
+      from: nics => nics.map((nic, id) => requestedInterface(nic, id, { addresses: [nic.address6] })),
+      to: () => [],
+      minSteps: [30],
+      networkManager: true,
+      booted: true,
+    }),
+)
+
 test('beside NetworkManager and with probes, a run that adds or removes ten NICs may be killed', onNetworkManager, () =>
   killAtEveryStep({
     nics: 10,

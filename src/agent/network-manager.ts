@@ -13,7 +13,8 @@ export interface NetworkManager {
   managerOf(device: string, macAddress: string): Promise<Manager>
   /** Sets the device unmanaged and waits until it is. */
   release(device: string): Promise<void>
-  manage(device: string): Promise<void>
+  /** With a MAC address: waits until NetworkManager has activated our profile for it. */
+  manage(device: string, macAddress?: string): Promise<void>
   /** Reloads the profiles from disk. */
   reload(): Promise<void>
   close(): void
@@ -23,12 +24,14 @@ const service = 'org.freedesktop.NetworkManager'
 const root = '/org/freedesktop/NetworkManager'
 const unknownDevice = `${service}.UnknownDevice`
 const stateUnmanaged = 10
+const stateActivated = 100
 /** Flag of an active connection that only mirrors what others configured; NetworkManager may replace it at any time. */
 const flagExternal = 0x80
 /** Milliseconds. */
 const releaseTimeout = 5_000
 const transitionTimeout = 1_000
 const renameTimeout = 5_000
+const activationTimeout = 5_000
 const pollInterval = 20
 
 /** Undefined on a host without D-Bus or without NetworkManager. */
@@ -71,7 +74,41 @@ function createClient(bus: Bus, host: Host): NetworkManager {
     const set = { interface: 'org.freedesktop.DBus.Properties', member: 'Set', signature: 'ssv', body: value }
     await bus.call({ destination: service, path: device, ...set })
   }
-  return {
+  const stateChanges = (device: string) => ({
+    sender: service,
+    path: device,
+    interface: `${service}.Device`,
+    member: 'StateChanged',
+  })
+  /** Waits until the device is activated. Without carrier it never is; the caller observes what is missing. */
+  const activatedAfter = async (device: string, act: () => Promise<unknown>) => {
+    const activated = await bus.expect(
+      stateChanges(device),
+      activationTimeout,
+      ([state]) => Number(state) === stateActivated,
+    )
+    await act()
+      .then(() => activated.received)
+      .catch(() => {})
+    activated.cancel()
+  }
+  const activateOurProfile = async (device: string, macAddress: string) => {
+    const get = { interface: `${service}.Settings`, member: 'GetConnectionByUuid', signature: 's' }
+    const [profile] = await bus.call({
+      destination: service,
+      path: `${root}/Settings`,
+      ...get,
+      body: [profileUuid(macAddress)],
+    })
+    const activate = {
+      interface: service,
+      member: 'ActivateConnection',
+      signature: 'ooo',
+      body: [profile, device, '/'],
+    }
+    await bus.call({ destination: service, path: root, ...activate })
+  }
+  const client: NetworkManager = {
     async managerOf(name, macAddress) {
       const device = await deviceOf(name)
       if (!device) return 'none'
@@ -92,7 +129,7 @@ function createClient(bus: Bus, host: Host): NetworkManager {
     async release(name) {
       const device = await deviceOf(name)
       if (!device) return
-      const changes = { sender: service, path: device, interface: `${service}.Device`, member: 'StateChanged' }
+      const changes = stateChanges(device)
       const isUnmanaged = (state: unknown) => Number(state) <= stateUnmanaged
       // A transition that has begun ends first: it removes routes from the device.
       if (isUnmanaged(await stateOf(device)) && (await isManaged(device))) {
@@ -107,7 +144,7 @@ function createClient(bus: Bus, host: Host): NetworkManager {
         throw new Error(`NetworkManager did not release ${name} within ${releaseTimeout / 1000} s`)
       })
     },
-    async manage(name) {
+    async manage(name, macAddress) {
       // NetworkManager learns of a rename a little later. It never learns of a NIC that is detached meanwhile.
       const until = host.now() + renameTimeout
       let device = await deviceOf(name)
@@ -115,7 +152,13 @@ function createClient(bus: Bus, host: Host): NetworkManager {
         await host.sleep(pollInterval)
         device = await deviceOf(name)
       }
-      if (device) await setManaged(device, true)
+      if (!device) return
+      const path = device
+      if (macAddress === undefined) return setManaged(path, true)
+      await activatedAfter(path, () => setManaged(path, true))
+      // A device that has addresses may get an external connection instead.
+      if ((await client.managerOf(name, macAddress)) === 'other')
+        await activatedAfter(path, () => activateOurProfile(path, macAddress))
     },
     async reload() {
       const reload = { interface: `${service}.Settings`, member: 'ReloadConnections' }
@@ -123,4 +166,5 @@ function createClient(bus: Bus, host: Host): NetworkManager {
     },
     close: () => bus.close(),
   }
+  return client
 }

@@ -21,6 +21,8 @@ export interface Transition {
   minSteps: [to: number, back?: number]
   /** The node has NetworkManager instead of Netplan, and the router replies to probes. */
   networkManager?: true
+  /** NetworkManager has activated our profiles on the NICs, as after a boot. */
+  booted?: true
   /** Kills after every second, third, … step only. */
   stride?: number
 }
@@ -33,7 +35,7 @@ export async function killAtEveryStep(transition: Transition): Promise<void> {
 
 /** Tests every `parts`th step from `part` on, on a node of its own. */
 async function killOnNode(
-  { nics, from, to, minSteps, networkManager, stride = 1 }: Transition,
+  { nics, from, to, minSteps, networkManager, booted, stride = 1 }: Transition,
   agent: string,
   { part, parts }: { part: number; parts: number },
 ): Promise<void> {
@@ -44,7 +46,7 @@ async function killOnNode(
     // Waits are short here, and the duplicate address detection of the kernel takes a second.
     for (const { name } of node.nics) node.exec('sysctl', '-qw', `net.ipv6.conf.${name}.dad_transmits=0`)
     const before = foreignState(node, macsOf(node))
-    const numbers = [part * stride, parts * stride, minSteps.length].map(String)
+    const numbers = [part * stride, parts * stride, minSteps.length, booted ? 1 : 0].map(String)
     const probe = networkManager ? 'reported' : 'off'
     const args = [node.root, agent, probe, input(from(node.nics)), input(to(node.nics)), ...numbers]
     const steps = JSON.parse(await node.execute(process.execPath, program, ...args)) as number[]

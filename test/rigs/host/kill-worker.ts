@@ -1,9 +1,10 @@
 /**
  * Runs inside a node's network namespace. Kills the agent and its process group after every step of the change from one
  * request to another, lets the next run recover, and compares the whole node with its old and its new state. With two
- * DIRECTIONS it repeats that for the way back. Prints the number of steps of each direction.
+ * DIRECTIONS it repeats that for the way back. With BOOTED, NetworkManager has activated our profiles, as after a boot.
+ * Prints the number of steps of each direction.
  *
- *   kill-worker.ts ROOT AGENT PROBE INPUT-FROM INPUT-TO PART PARTS DIRECTIONS
+ *   kill-worker.ts ROOT AGENT PROBE INPUT-FROM INPUT-TO PART PARTS DIRECTIONS BOOTED
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -21,7 +22,7 @@ import { silent } from '../../../src/telemetry/log.ts'
 import { withoutWaits } from './killable-host.ts'
 
 const [root = '', agent = '', probe = '', textFrom = '', textTo = '', ...numbers] = process.argv.slice(2)
-const [part = 0, parts = 1, directions = 1] = numbers.map(Number)
+const [part = 0, parts = 1, directions = 1, booted = 0] = numbers.map(Number)
 const paths = pathsUnder(root)
 const host = withoutWaits(kernelHost())
 const networkManager = await connectNetworkManager(host, paths)
@@ -82,6 +83,12 @@ async function state(): Promise<string> {
   return lines.sort().join('\n')
 }
 
+/** Applies the request completely. */
+async function apply(input: AgentInput): Promise<void> {
+  assert.equal(await run(input), 0)
+  if (booted) for (const nic of input.interfaces) await networkManager?.manage(nic.name ?? '', nic.macAddress)
+}
+
 /** The state, as soon as it is one of these. */
 async function settledState(...expected: string[]): Promise<string> {
   for (const until = Date.now() + settleTimeout; ; await sleep(pollInterval)) {
@@ -113,17 +120,18 @@ async function killAtEveryStep(from: Endpoint, to: Endpoint): Promise<number> {
     assert.equal(end, 'SIGKILL', `${name}, step ${steps}`)
     // The recovery may be killed as well.
     if (steps % 4 === 0) await start(steps % 7)
-    await recover({ host, networkManager, paths, log: silent })
+    const { notRestored } = await recover({ host, networkManager, paths, log: silent })
+    assert.deepEqual(notRestored, [], `${name}, killed after ${steps} steps`)
     const now = await settledState(from.state, to.state)
     if (now === from.state) continue
     assert.equal(now, to.state, `${name}, killed after ${steps} steps: neither the old nor the new state`)
-    assert.equal(await run(from.input), 0)
+    await apply(from.input)
     assert.equal(await settledState(from.state), from.state, `${name}, back after a kill at step ${steps}`)
   }
 }
 
 async function applyInput(input: AgentInput): Promise<Endpoint> {
-  assert.equal(await run(input), 0)
+  await apply(input)
   return { input, state: await finalState() }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Host } from '../../../src/agent/host.ts'
 
-const changingMethods = ['\0Set\0', '\0ReloadConnections\0', '\0Reload\0']
+const changingMethods = ['\0Set\0', '\0ReloadConnections\0', '\0ActivateConnection\0', '\0Reload\0']
 
 export function killableHost(host: Host, allowed: number): Host {
   let done = 0

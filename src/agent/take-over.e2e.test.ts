@@ -49,17 +49,8 @@ const mainRoutes = (node: RigNode) => kernelState(node)['main'] ?? []
 
 async function leased(node: RigNode, nic: RigNic): Promise<void> {
   const route = new RegExp(`^default via ${nic.gateway} dev ${nic.name} proto dhcp`)
-  await eventually(
-    () =>
-      assert.ok(
-        mainRoutes(node).some(line => route.test(line)),
-        node.ip('route'),
-      ),
-    {
-      within: 60_000,
-      every: 200,
-    },
-  )
+  const hasRoute = () => mainRoutes(node).some(line => route.test(line))
+  await eventually(() => assert.ok(hasRoute(), node.ip('route')), { within: 60_000, every: 200 })
 }
 
 const skip = !(hasNetworkManager && hasNetworkd) && 'needs NetworkManager and networkd'

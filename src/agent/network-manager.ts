@@ -146,9 +146,9 @@ function createClient(bus: Bus, host: Host): NetworkManager {
     },
     async manage(name, macAddress) {
       // NetworkManager learns of a rename a little later. It never learns of a NIC that is detached meanwhile.
-      const until = host.now() + renameTimeout
+      const until = host.monotonic() + renameTimeout
       let device = await deviceOf(name)
-      while (!device && host.now() < until) {
+      while (!device && host.monotonic() < until) {
         await host.sleep(pollInterval)
         device = await deviceOf(name)
       }

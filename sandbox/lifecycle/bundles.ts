@@ -62,19 +62,28 @@ function sourcesKey(): string {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Builds beside the target and renames: a concurrent start sees a complete bundle or none. */
 async function build(dir: string): Promise<void> {
   const { buildAgent } = await import('../../scripts/build.ts')
   const { buildSandbox } = await import('../../scripts/sandbox-bundle.ts')
   const { buildWeb } = await import('../../web/build.ts')
-  const aside = await mkdtemp(`${dir}.`)
-  try {
+  await buildBeside(dir, aside => {
     const { agent, webDir } = bundlesIn(aside)
-    await Promise.all([buildSandbox(aside), buildAgent(agent), buildWeb(webDir)])
+    return [buildSandbox(aside), buildAgent(agent), buildWeb(webDir)]
+  })
+}
+
+/** Builds beside the target and renames: a concurrent start sees a complete bundle or none. */
+export async function buildBeside(dir: string, start: (aside: string) => Promise<unknown>[]): Promise<void> {
+  const aside = await mkdtemp(`${dir}.`)
+  const builds = start(aside)
+  try {
+    await Promise.all(builds)
     await chmod(aside, 0o755)
     await rename(aside, dir)
   } catch (error) {
-    await rm(aside, { recursive: true, force: true })
+    // The other builds still write. What cannot be removed is not the error: `removeUnused` removes it later.
+    await Promise.allSettled(builds)
+    await rm(aside, { recursive: true, force: true }).catch(() => {})
     if (!existsSync(dir)) throw error
   }
 }

@@ -94,7 +94,10 @@ export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOpt
       busy.add(namespace)
       return () => void busy.delete(namespace)
     },
-    listen: async () => () => {},
+    async listen(path) {
+      fs.writeFileSync(hostPathOf(path), '')
+      return () => fs.rmSync(hostPathOf(path), { force: true })
+    },
     now: () => Date.now(),
     monotonic: () => Math.floor(performance.now()),
     sleep: ms => sleep(ms),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { eventually } from '../../test/support/eventually.ts'
 import { createLog, silent } from '../telemetry/log.ts'
 import { type Host, kernelHost } from './host.ts'
 import { takeLock, tryLock } from './lock.ts'
@@ -46,15 +46,28 @@ test('of many that try at once, at most one holds the lock', async () => {
 test('an agent that was killed does not hold the lock', async () => {
   const { host, paths, directory } = aNode()
   await (await tryLock(host, paths))?.()
-  const program = `require('net').createServer().listen('${directory}/killed')`
-  const child = spawn(process.execPath, ['-e', program], { stdio: 'ignore' })
-  await eventually(() => assert.deepEqual(readdirSync(directory), ['killed']))
-  await eventually(async () => assert.equal(await tryLock(host, paths), undefined))
+  const program = `require('net').createServer().listen('${directory}/killed', () => console.log('listening'))`
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'ignore'] })
+  // The socket is in the directory before it has a listener.
+  await once(child.stdout, 'data')
+  assert.equal(await tryLock(host, paths), undefined)
   const gone = new Promise(resolve => child.once('exit', resolve))
   child.kill('SIGKILL')
   await gone
   assert.ok(await tryLock(host, paths))
   assert.ok(!readdirSync(directory).includes('killed'))
+})
+
+test('an agent whose socket another one removed before it had a listener does not hold the lock', async () => {
+  const { host, paths, directory } = aNode()
+  const listen = async (path: string) => {
+    const release = await host.listen(path)
+    host.removeFile(path)
+    return release
+  }
+  assert.equal(await tryLock({ ...host, listen }, paths), undefined)
+  assert.deepEqual(readdirSync(directory), [])
+  assert.ok(await tryLock(host, paths))
 })
 
 test('a process that holds the lock of older agents for ever delays the agent by the timeout, every time', async () => {

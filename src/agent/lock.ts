@@ -1,7 +1,8 @@
 /**
  * One agent per node at a time. Each agent listens on a socket of its own in a directory that only root can write to, then
  * looks for others: it holds the lock when no other socket there has a listener. The kernel closes the socket when the
- * process ends, and a name is never used twice, so a socket without a listener can be removed.
+ * process ends, and a name is never used twice, so a socket without a listener can be removed. An agent that had bound its
+ * socket and did not listen yet loses it that way: without its socket it does not hold the lock.
  *
  * Older agents use an abstract socket, which any process in the node's network namespace can take. The agent takes it too,
  * to keep them away, and goes on without it when it stays taken: the controller runs one Job per node at a time.
@@ -54,19 +55,24 @@ export async function tryLock(host: Host, paths: Paths): Promise<Release | undef
   const release = await listenIn(host, directory, own)
   for (const name of host.list(directory) ?? []) {
     if (name === own || !(await hasListener(host, `${directory}/${name}`))) continue
-    release()
+    release?.()
     return undefined
   }
-  return release
+  // Where nothing can be written, there is no journal either, and the agent changes nothing: it needs no lock.
+  if (!release) return () => {}
+  // Whoever could remove the socket was in the list, and has ended by now.
+  if (host.list(directory)?.includes(own)) return release
+  release()
+  return undefined
 }
 
-/** Where nothing can be written, there is no journal either, and the agent changes nothing: it needs no lock. */
-async function listenIn(host: Host, directory: string, name: string): Promise<Release> {
+/** Undefined where nothing can be written. */
+async function listenIn(host: Host, directory: string, name: string): Promise<Release | undefined> {
   try {
     host.makeDirectory(directory)
     return await host.listen(`${directory}/${name}`)
   } catch {
-    return () => {}
+    return undefined
   }
 }
 

@@ -227,6 +227,11 @@ test('no-carrier and cut-off-node: NICs of a node lose their carrier and get it 
   await until(async () => assert.deepEqual(await carriers(first), []))
 })
 
+test('no-carrier: a NIC that is plugged while the fault ends has its carrier', async () => {
+  await during('no-carrier', async () => system.attach({ vm: second, subnet: 'storage' }), second)
+  await system.waitUntilReady(90_000)
+})
+
 test('duplicate-address: a new NIC fails with AddressConflict and is configured after the other host is gone', async () => {
   await during(
     'duplicate-address',

@@ -50,19 +50,24 @@ export function nodeInjectors(context: NodeFaultContext): Record<NodeFaultName, 
       return stopAll
     }
 
-  /** Calls back for each port attached while the fault is active. */
-  function onNewPort(node: SandboxNode, affect: (port: Port) => Promise<void>): () => void {
+  /**
+   * Calls back for each port attached while the fault is active. The returned function resolves when no call is running: one
+   * that ends later would undo the recovery.
+   */
+  function onNewPort(node: SandboxNode, affect: (port: Port) => Promise<void>): () => Promise<void> {
     let stopped = false
+    const running: Promise<void>[] = []
     const known = new Set(attachedPorts(cloudState, node.server).map(({ id }) => id))
     cloudState.onPortsChange(() => {
       for (const port of stopped ? [] : attachedPorts(cloudState, node.server)) {
         if (known.has(port.id)) continue
         known.add(port.id)
-        affect(port).catch(error => log.warn('fault does not affect new port', { port: port.id, error }))
+        running.push(affect(port).catch(error => log.warn('fault does not affect new port', { port: port.id, error })))
       }
     })
-    return () => {
+    return async () => {
       stopped = true
+      await Promise.all(running)
     }
   }
 
@@ -103,7 +108,7 @@ export function nodeInjectors(context: NodeFaultContext): Record<NodeFaultName, 
       for (const port of attachedPorts(cloudState, node.server)) await takeDown(port)
       const stop = onNewPort(node, takeDown)
       return async () => {
-        stop()
+        await stop()
         for (const id of down) if (cloudState.ports.has(id)) await setCarrier({ id }, 'up')
       }
     }),
@@ -112,7 +117,7 @@ export function nodeInjectors(context: NodeFaultContext): Record<NodeFaultName, 
       const stop = onNewPort(node, duplicate.addAddresses)
       for (const port of attachedPorts(cloudState, node.server)) await duplicate.addAddresses(port)
       return async () => {
-        stop()
+        await stop()
         await duplicate.remove()
       }
     }),

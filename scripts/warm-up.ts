@@ -158,7 +158,15 @@ const disk = {
   ),
 }
 
-const server = { on: () => server, listen: (_name: string, then: () => void) => then(), unref() {}, close() {} }
+const server = {
+  on: () => server,
+  listen(path: string, then: () => void) {
+    files.set(path, '')
+    then()
+  },
+  unref() {},
+  close() {},
+}
 /** A host without D-Bus. */
 const noSocket = { once: (event: string, then: (error: Error) => void) => void (event === 'error' && then(missing())) }
 const stubs: Record<string, unknown> = {

@@ -10,8 +10,8 @@ import { allIndexes, filesOfIndex, isOurNetworkFile } from './ownership.ts'
 import type { Paths } from './paths.ts'
 
 export interface NetworkdLink {
-  /** The .network file that networkd applies to the link, as a path of the host. */
-  file: string
+  /** The .network file that networkd applies to the link, as a path of the host; absent when it does not manage the link. */
+  file?: string
   /** `configured`, or a state on the way to it. */
   state: string
   name: string
@@ -20,7 +20,7 @@ export interface NetworkdLink {
 }
 
 export interface Networkd {
-  /** The links that networkd manages, by ifindex. */
+  /** By ifindex. */
   links(): Promise<ReadonlyMap<number, NetworkdLink>>
   /** What a reload would apply besides our files; undefined when that is nothing. */
   changedSinceLoad(): Promise<string | undefined>
@@ -67,9 +67,10 @@ function createClient(bus: Bus, host: Host, paths: Paths): Networkd {
     const [json] = await bus.call({ ...manager, member: 'Describe' })
     const { Interfaces: links = [] } = JSON.parse(String(json)) as Description
     return new Map(
-      links.flatMap(({ Index: ifindex, Name: name, NetworkFile: file, AdministrativeState: state = '', Addresses }) => {
+      links.map(({ Index: ifindex, Name: name, NetworkFile: file, AdministrativeState: state = '', Addresses }) => {
         const leased = Addresses?.some(address => address.ConfigSource === 'DHCPv4') ?? false
-        return file && state !== 'unmanaged' ? [[ifindex, { file, state, name, leased }] as const] : []
+        const managed = file && state !== 'unmanaged' ? { file } : {}
+        return [ifindex, { ...managed, state, name, leased }] as const
       }),
     )
   }
@@ -80,7 +81,7 @@ function createClient(bus: Bus, host: Host, paths: Paths): Networkd {
       if (startedAt === undefined) return 'the unit systemd-networkd.service, whose start time is not known'
       const found = filesOfOthers(host, paths)
       const names = new Set(found.map(nameOf))
-      const loaded = [...(await describe()).values()].map(({ file }) => file)
+      const loaded = [...(await describe()).values()].flatMap(({ file }) => file ?? [])
       const gone = loaded.find(file => !isOurNetworkFile(file) && !names.has(nameOf(file)))
       return gone ?? found.find(path => (host.changedAt(path) ?? 0) > startedAt)
     },

@@ -5,7 +5,7 @@ import { applyBestEffort, returnToNetworkManager } from './apply.ts'
 import { describeChange } from './change.ts'
 import type { HostContext } from './context.ts'
 import { commitFiles, stageFiles } from './files.ts'
-import { reloadNetworkd } from './networkd-reload.ts'
+import { reloadNetworkd, withReleased } from './networkd-reload.ts'
 import { observe } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { planRollback } from './rollback-plan.ts'
@@ -30,7 +30,7 @@ export async function rollBack(
   }
   if (plan.units.length === 0) return []
   await returnToNetworkManager(plan.units, observed, context)
-  const { ifindexes, error } = await reloadNetworkd(plan.units, observed, context)
+  const { ifindexes, error } = await reloadNetworkd(plan.units, withReleased(observed, units), context)
   if (error) log.error('cannot return to networkd', { error })
   const seen = await observe(context, { macAddresses: units.map(unit => unit.macAddress) })
   const managers = Object.fromEntries(ifindexes.map(ifindex => [ifindex, 'other' as const]))

@@ -29,7 +29,7 @@ import type { AgentContext } from './context.ts'
 import { duplicatesIn, endOfProbe, newAddresses, probeUnits } from './duplicate-address.ts'
 import { clearJournal, writeJournal } from './journal.ts'
 import { askCommands, forgetCommands, type ProbeTarget } from './neighbour-probe.ts'
-import { reloadNetworkd } from './networkd-reload.ts'
+import { releaseFromNetworkd, releaseUnits, reloadNetworkd, withReleased } from './networkd-reload.ts'
 import { type ObserveOptions, observe, observeFiles } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { type PassResult, passResult } from './pass-result.ts'
@@ -54,9 +54,11 @@ interface Prepared {
   units: readonly Unit[]
   /** What the duplicate check has changed: it is still there. */
   probing: readonly Unit[]
+  /** What makes networkd release NICs, before the first change of the kernel. */
+  releasing: readonly Unit[]
   /** Addresses that the duplicate check asked for. */
   asked: readonly ProbeTarget[]
-  /** All units in the journal: those that probe for duplicates, `units`, and the units of later rounds. */
+  /** All units in the journal: those that probe for duplicates and release NICs, `units`, and the units of later rounds. */
   journaled: readonly Unit[]
   scope: ProbeScope
   repliesBefore: Replies
@@ -150,7 +152,8 @@ async function prepare(
   const { host, paths, settings } = context
   const { units } = plan
   const probing = settings.duplicateCheck ? probeUnits(units, before) : []
-  const journaled = [...probing, ...units]
+  const releasing = releaseUnits(units, before, context)
+  const journaled = [...probing, ...releasing, ...units]
   try {
     writeJournal(host, paths, { bootID: before.bootID, units: journaled })
   } catch (error) {
@@ -170,17 +173,19 @@ async function prepare(
   const duplicates = duplicatesIn(added, neighbours, before)
   const failures = merge(merge(notProbed, notStaged), duplicates)
   const repliesBefore = { neighbours, apiServer: await apiServer }
-  return { plan, skip, before, units, probing, asked, journaled, scope, repliesBefore, failures }
+  return { plan, skip, before, units, probing, releasing, asked, journaled, scope, repliesBefore, failures }
 }
 
 async function apply(prepared: Prepared, context: AgentContext): Promise<Applied> {
-  const { plan, skip, before, units, probing, asked, scope, repliesBefore } = prepared
+  const { plan, skip, before, units, probing, releasing, asked, scope, repliesBefore } = prepared
   const { host, paths, settings } = context
   const applyStartedAt = host.now()
   const started = host.monotonic()
   // A rename makes udev and networkd apply the files that they find: those of a removed NIC go first.
   const notPersisted = commitAll(withPurpose(withoutFailed(units, prepared.failures), 'remove'), context)
-  const notPrepared = merge(prepared.failures, notPersisted)
+  const ready = merge(prepared.failures, notPersisted)
+  const toRelease = withoutFailed(releasing, ready)
+  const notPrepared = merge(ready, await releaseFromNetworkd(toRelease, units, before, context))
   const applicable = withoutFailed(units, notPrepared)
   const askedAfter = targetsAtOnce(scope, before, settings)
   const first = await applyUnits([...endOfProbe(withoutFailed(probing, notPrepared)), ...applicable], before, context, [
@@ -249,7 +254,7 @@ async function commit(
   const failures = merge(before, notPersisted)
   const committed = withoutFailed(units, failures)
   await returnToNetworkManager(committed, after, context)
-  const { ifindexes, error } = await reloadNetworkd(committed, after, context)
+  const { ifindexes, error } = await reloadNetworkd(committed, withReleased(after, journaled), context)
   if (ifindexes.length === 0) return { committed, failures }
   const reloaded = await observeNode(context)
   const notReloaded = error === undefined ? [] : committed.filter(unit => ifindexes.includes(unit.ifindex ?? 0))

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hasNetworkd, runUdev, startRouter } from '../../test/rigs/host/boot.ts'
+import { hasNetworkd, startRouter } from '../../test/rigs/host/boot.ts'
 import { bundled } from '../../test/rigs/host/bundle.ts'
 import {
   type Connection,
@@ -19,39 +19,15 @@ import {
 import { kernelState, macsOf, routesInTable } from '../../test/rigs/host/kernel-state.ts'
 import { hasNetworkManager, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { startLiveNetworkd } from '../../test/rigs/host/networkd.ts'
-import {
-  diskOf,
-  foreignState,
-  type RigNic,
-  type RigNode,
-  requestedInterface,
-  withNode,
-} from '../../test/rigs/host/node.ts'
+import { diskOf, foreignState, requestedInterface, withNode } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
-
-/** Runs the steps of `end` in reverse order, whatever happened. */
-async function ending(run: (end: (stop: () => Promise<void>) => void) => Promise<void>): Promise<void> {
-  const stops: (() => Promise<void>)[] = []
-  try {
-    await run(stop => stops.unshift(stop))
-  } finally {
-    for (const stop of stops) await stop()
-  }
-}
+import { dhcpFile, ending, leased, mainRoutes } from './take-over.fixture.ts'
 
 /** Seconds. Short, so that a client that still runs renews it, or loses it. */
 const lease = 8
 
 /** Until every lease that exists now has ended, or its client has renewed it. */
 const untilExpired = (seconds = lease) => sleep(seconds * 1000)
-
-const mainRoutes = (node: RigNode) => kernelState(node)['main'] ?? []
-
-async function leased(node: RigNode, nic: RigNic): Promise<void> {
-  const route = new RegExp(`^default via ${nic.gateway} dev ${nic.name} proto dhcp`)
-  const hasRoute = () => mainRoutes(node).some(line => route.test(line))
-  await eventually(() => assert.ok(hasRoute(), node.ip('route')), { within: 60_000, every: 200 })
-}
 
 const skip = !(hasNetworkManager && hasNetworkd) && 'needs NetworkManager and networkd'
 
@@ -133,11 +109,6 @@ test('a take-over that fails is rolled back, and NetworkManager has its lease ag
   ),
 )
 
-const dhcpFile = {
-  '10-netplan-all-en.network':
-    '[Match]\nName=ens4\n[Network]\nDHCP=ipv4\nLinkLocalAddressing=ipv6\n[DHCPv4]\nRouteMetric=100\nClientIdentifier=mac\n',
-  '10-netplan-ens3.network': '[Match]\nName=ens3\n[Link]\nUnmanaged=yes\n',
-}
 const needsNetworkd = { skip: !hasNetworkd && 'needs networkd' }
 
 test('F18: a NIC that networkd configured by DHCP is taken over without a gap, and given back', needsNetworkd, () =>
@@ -357,42 +328,6 @@ test('a take-over that is killed at any step is rolled back, and networkd has it
       }
       assert.ok(killed > 8, `killed ${killed} times`)
       assert.ok(kernelState(node)['links']?.includes('multinic0 up 1450'))
-    }),
-  ),
-)
-
-test('after a reboot, a NIC that was taken over from networkd has our configuration', needsNetworkd, () =>
-  withNode({ nics: 1 }, node =>
-    ending(async end => {
-      const [nic] = node.nics
-      assert.ok(nic)
-      const dhcp = startDhcp(node, nic)
-      end(() => dhcp.stop())
-      const before = await startLiveNetworkd(node, dhcpFile)
-      end(() => before.stop())
-      await leased(node, nic)
-      const interfaces = [requestedInterface(nic, 0)]
-      const taken = await node.agent({ interfaces })
-      assert.equal(taken.report?.verdict, 'Configured', taken.log)
-      const ours = () => {
-        const { links, addresses, rules } = kernelState(node)
-        return [
-          links?.slice(2),
-          addresses?.filter(line => line.startsWith('multinic')),
-          rules,
-          routesInTable(node, 100),
-        ]
-      }
-      const state = ours()
-      await before.stop()
-
-      await node.reboot()
-      node.ip('link', 'set', 'lo', 'up')
-      await runUdev(node)
-      const networkd = await startLiveNetworkd(node, dhcpFile)
-      end(() => networkd.stop())
-      await eventually(() => assert.deepEqual(ours(), state, networkd.log()), { within: 60_000, every: 250 })
-      assert.doesNotMatch(node.exec('cat', '/proc/net/udp'), /:0044 /)
     }),
   ),
 )

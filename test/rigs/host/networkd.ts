@@ -7,6 +7,7 @@ import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
+import { shareUdev } from './boot.ts'
 import { startBus, terminate } from './dbus.ts'
 import type { RigNode } from './node.ts'
 
@@ -17,20 +18,25 @@ export interface RigNetworkd {
   stop(): Promise<void>
 }
 
-const script = `
+const script = (liveUdev: boolean) => `
 mkdir -p "$1/host/run/systemd/netif/links" "$1/host/run/systemd/netif/leases" "$1/host/run/systemd/netif/lldp"
 chown -R systemd-network:systemd-network "$1/host/run/systemd/netif"
 mkdir -p "$1/host/run/udev" "$1/host/run/dbus"
 mount --bind "$1/run/dbus" "$1/host/run/dbus"
 mount -t sysfs sysfs /sys
-mount -o remount,ro /sys
+${liveUdev ? '' : 'mount -o remount,ro /sys'}
 mount --bind "$1/etc/systemd/network" /etc/systemd/network
 mount --rbind "$1/host/run" /run
+${liveUdev ? shareUdev : ''}
 exec /lib/systemd/systemd-networkd
 `
 
-/** `files`: of /run/systemd/network, as Netplan generates them. */
-export async function startLiveNetworkd(node: RigNode, files: Record<string, string>): Promise<RigNetworkd> {
+/** `files`: of /run/systemd/network, as Netplan generates them. `liveUdev`: the node's udevd runs already. */
+export async function startLiveNetworkd(
+  node: RigNode,
+  files: Record<string, string>,
+  { liveUdev = false } = {},
+): Promise<RigNetworkd> {
   const { root, namespace } = node
   const directory = join(root, 'host/run/systemd/network')
   mkdirSync(directory, { recursive: true })
@@ -40,7 +46,7 @@ export async function startLiveNetworkd(node: RigNode, files: Record<string, str
   const path = join(root, 'networkd.log')
   const log = openSync(path, 'a')
   const env = { ...bus.env, DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/run/dbus/system_bus_socket' }
-  const args = ['unshare', '-m', '--propagation', 'private', 'sh', '-ec', script, '_', root]
+  const args = ['unshare', '-m', '--propagation', 'private', 'sh', '-ec', script(liveUdev), '_', root]
   const networkd: ChildProcess = spawn('nsenter', [`--net=/run/netns/${namespace}`, ...args], {
     env,
     stdio: ['ignore', log, log],

@@ -141,7 +141,8 @@ export async function returnToNetworkManager(
   for (const unit of units) {
     const returned = unit.changes.find(change => change.kind === 'manager' && change.to !== 'none')
     if (returned?.kind !== 'manager') continue
-    await networkManager.manage(deviceAfter(unit, observed), returned.to === 'ours' ? unit.macAddress : undefined)
+    const { to, leased = false } = returned
+    await networkManager.manage(deviceAfter(unit, observed), to === 'ours' ? { ours: unit.macAddress } : { leased })
   }
 }
 

@@ -56,7 +56,7 @@ export type Change =
   | { kind: 'sysctl'; key: string; from: string; to: string }
   | { kind: 'file'; path: string; from?: FileState; to?: FileState }
   /** NetworkManager releases the device, or manages it again. */
-  | { kind: 'manager'; from: Manager; to: Manager }
+  | { kind: 'manager'; from: Manager; to: Manager; leased?: boolean }
 
 export type KernelChange = Exclude<Change, { kind: 'sysctl' | 'file' | 'manager' }>
 

@@ -13,8 +13,11 @@ export interface NetworkManager {
   managerOf(device: string, macAddress: string): Promise<Manager>
   /** Sets the device unmanaged and waits until it is. */
   release(device: string): Promise<void>
-  /** With a MAC address: waits until NetworkManager has activated our profile for it. */
-  manage(device: string, macAddress?: string): Promise<void>
+  /**
+   * `ours`, the MAC address of a NIC with our profile: waits until NetworkManager has activated it.
+   * `leased`: it had an address from DHCP, so it gets an automatic connection if there is no profile for it.
+   */
+  manage(device: string, connection: { ours?: string; leased?: boolean }): Promise<void>
   /** Reloads the profiles from disk. */
   reload(): Promise<void>
   close(): void
@@ -24,6 +27,7 @@ const service = 'org.freedesktop.NetworkManager'
 const root = '/org/freedesktop/NetworkManager'
 const unknownDevice = `${service}.UnknownDevice`
 const stateUnmanaged = 10
+const stateDisconnected = 30
 const stateActivated = 100
 /** Flag of an active connection that only mirrors what others configured; NetworkManager may replace it at any time. */
 const flagExternal = 0x80
@@ -108,6 +112,26 @@ function createClient(bus: Bus, host: Host): NetworkManager {
     }
     await bus.call({ destination: service, path: root, ...activate })
   }
+  /**
+   * NetworkManager creates its automatic connection only when a device appears, and not if our profile was there then. This
+   * one ends with the next boot, like the one that it replaces.
+   */
+  const activateAutomatic = async (device: string) => {
+    const until = host.monotonic() + releaseTimeout
+    const hasProfile = async () => {
+      const profiles = await property(device, `${service}.Device`, 'AvailableConnections')
+      return (profiles as unknown[]).length > 0
+    }
+    // Profiles are available only on a device that is.
+    while ((await stateOf(device)) < stateDisconnected && host.monotonic() < until) await host.sleep(pollInterval)
+    if ((await stateOf(device)) !== stateDisconnected || (await hasProfile())) return
+    const options = [['persist', ['s', 'memory']]]
+    const add = { member: 'AddAndActivateConnection2', signature: 'a{sa{sv}}ooa{sv}', body: [[], device, '/', options] }
+    await bus.call({ destination: service, path: root, interface: service, ...add }).catch(error => {
+      // NetworkManager before 1.16 does not know the call.
+      if (!(error instanceof BusError)) throw error
+    })
+  }
   const client: NetworkManager = {
     async managerOf(name, macAddress) {
       const device = await deviceOf(name)
@@ -144,7 +168,7 @@ function createClient(bus: Bus, host: Host): NetworkManager {
         throw new Error(`NetworkManager did not release ${name} within ${releaseTimeout / 1000} s`)
       })
     },
-    async manage(name, macAddress) {
+    async manage(name, { ours, leased }) {
       // NetworkManager learns of a rename a little later. It never learns of a NIC that is detached meanwhile.
       const until = host.monotonic() + renameTimeout
       let device = await deviceOf(name)
@@ -154,11 +178,15 @@ function createClient(bus: Bus, host: Host): NetworkManager {
       }
       if (!device) return
       const path = device
-      if (macAddress === undefined) return setManaged(path, true)
+      if (ours === undefined) {
+        await setManaged(path, true)
+        if (leased) await activateAutomatic(path)
+        return
+      }
       await activatedAfter(path, () => setManaged(path, true))
       // A device that has addresses may get an external connection instead.
-      if ((await client.managerOf(name, macAddress)) === 'other')
-        await activatedAfter(path, () => activateOurProfile(path, macAddress))
+      if ((await client.managerOf(name, ours)) === 'other')
+        await activatedAfter(path, () => activateOurProfile(path, ours))
     },
     async reload() {
       const reload = { interface: `${service}.Settings`, member: 'ReloadConnections' }

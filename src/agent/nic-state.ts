@@ -65,9 +65,10 @@ export function kernelLinkLocal({ sysctls }: NicState): Record<string, string> {
 }
 
 /** What a NIC gets back when it is removed. */
-export function formerState({ name, mtu, up, sysctls: all, manager }: NicState): FormerState {
+export function formerState({ name, mtu, up, addresses, sysctls: all, manager }: NicState): FormerState {
   const { [promoteSecondaries]: _, ...sysctls } = all
-  return { name, mtu, up, sysctls, ...(manager === 'none' ? {} : { managed: true }) }
+  const leased = addresses.some(({ lifetime }) => lifetime !== undefined) ? { leased: true as const } : {}
+  return { name, mtu, up, sysctls, ...(manager === 'none' ? {} : { managed: true, ...leased }) }
 }
 
 /** What belongs to one NIC: routes of these tables on its device, and these routes, rules, altnames and files. */

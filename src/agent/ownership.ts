@@ -19,6 +19,8 @@ export interface FormerState {
   sysctls: Record<string, string>
   /** NetworkManager managed the NIC. */
   managed?: true
+  /** It had a leased address then. */
+  leased?: true
 }
 
 /** As on disk. An agent must read the record of an older one: never change the keys. */

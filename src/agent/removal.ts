@@ -110,7 +110,9 @@ function removeNic(nic: OwnedNic, link: Link, input: RemovalInput): Unit {
     manager: 'none',
     files: absent(scope.files),
   }
-  const returned: Change[] = former?.managed ? [{ kind: 'manager', from: 'none', to: 'other' }] : []
+  const returned: Change[] = former?.managed
+    ? [{ kind: 'manager', from: 'none', to: 'other', ...(former.leased ? { leased: true } : {}) }]
+    : []
   return {
     ...unitOf(nic.index, nic.macAddress),
     ifindex: link.ifindex,

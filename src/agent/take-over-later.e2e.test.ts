@@ -6,11 +6,13 @@ import { test } from 'node:test'
 import { hasNetworkd, runUdev, startUdev } from '../../test/rigs/host/boot.ts'
 import { startDhcp, startMonitor } from '../../test/rigs/host/dhcp.ts'
 import { kernelState, routesInTable } from '../../test/rigs/host/kernel-state.ts'
+import { hasNetworkManager, makeNetworkManagerHost, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { startLiveNetworkd } from '../../test/rigs/host/networkd.ts'
 import { requestedInterface, withNode } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { dhcpFile, ending, leased } from './take-over.fixture.ts'
 
+const skip = !(hasNetworkManager && hasNetworkd) && 'needs NetworkManager and networkd'
 const needsNetworkd = { skip: !hasNetworkd && 'needs networkd' }
 
 test(
@@ -91,4 +93,37 @@ test('after a reboot, a NIC that was taken over from networkd has our configurat
       assert.doesNotMatch(node.exec('cat', '/proc/net/udp'), /:0044 /)
     }),
   ),
+)
+
+test(
+  'after a reboot, a NIC that was taken over from NetworkManager has our configuration, and is given back',
+  { skip },
+  () =>
+    withNode({ nics: 1 }, node =>
+      ending(async end => {
+        makeNetworkManagerHost(node)
+        const [nic] = node.nics
+        assert.ok(nic)
+        const dhcp = startDhcp(node, nic)
+        end(() => dhcp.stop())
+        const before = await startNetworkManager(node)
+        await leased(node, nic)
+        const taken = await node.agent({ interfaces: [requestedInterface(nic, 0)] })
+        assert.equal(taken.report?.verdict, 'Configured', taken.log)
+        await before.stop()
+
+        await node.reboot()
+        node.ip('link', 'set', 'lo', 'up')
+        await runUdev(node)
+        const manager = await startNetworkManager(node)
+        end(() => manager.stop())
+        const isActive = () =>
+          assert.match(manager.nmcli('-t', '-f', 'DEVICE,STATE,CONNECTION', 'device'), /multinic0:connected:multinic0/)
+        await eventually(isActive, { within: 60_000, every: 200 })
+        const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
+        assert.equal(clean.report?.verdict, 'Removed', clean.log)
+        await leased(node, nic)
+        assert.equal(manager.nmcli('-t', '-f', 'TYPE', 'connection').match(/ethernet/g)?.length, 1)
+      }),
+    ),
 )

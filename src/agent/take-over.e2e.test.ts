@@ -80,6 +80,7 @@ test('F3: a NIC that NetworkManager configured by DHCP is taken over without a g
       const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
       assert.equal(clean.report?.verdict, 'Removed', clean.log)
       await leased(node, nic)
+      assert.equal(manager.nmcli('-t', '-f', 'TYPE', 'connection').match(/ethernet/g)?.length, 1)
       assert.equal(foreignState(node, macsOf(node)), foreign)
     }),
   ),

@@ -86,7 +86,7 @@ async function state(): Promise<string> {
 /** Applies the request completely. */
 async function apply(input: AgentInput): Promise<void> {
   assert.equal(await run(input), 0)
-  if (booted) for (const nic of input.interfaces) await networkManager?.manage(nic.name ?? '', nic.macAddress)
+  if (booted) for (const nic of input.interfaces) await networkManager?.manage(nic.name ?? '', { ours: nic.macAddress })
 }
 
 /** The state, as soon as it is one of these. */

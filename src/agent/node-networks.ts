@@ -4,7 +4,7 @@
  *
  * Pure.
  */
-import { type Cidr, contains, networkOf, overlaps, parseCidr, parseIp } from '../contract/address.ts'
+import { type Cidr, contains, hostPart, networkOf, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import type { Settings } from './config.ts'
 import { type Observed, type ObservedRoute, protocolStatic, tableMain } from './observed.ts'
 import { unspecified6 } from './policy-routing.ts'
@@ -43,7 +43,7 @@ export function nodeNetworks(input: NodeNetworksInput): NodeNetworks {
     route => route.table === tableMain && route.type === 1 && route.from === undefined,
   )
   const foreign = main.filter(route => !route.devices.some(device => ours.has(device)))
-  const isWired = wiredDevices(observed, foreign)
+  const isWired = wiredDevices(input, foreign)
   const wired = foreign.filter(route => route.devices.some(isWired))
   const advertised = settings.acceptRa ? main.filter(route => route.family === 6 && !foreign.includes(route)) : []
   return {
@@ -54,10 +54,15 @@ export function nodeNetworks(input: NodeNetworksInput): NodeNetworks {
   }
 }
 
-function wiredDevices({ links }: Observed, foreign: readonly ObservedRoute[]): (ifindex: number) => boolean {
+/** Whatever its kind is, the device with the node's address leads to a wire. Its default route may come later, or go. */
+function wiredDevices(
+  { observed, nodeAddresses }: NodeNetworksInput,
+  foreign: readonly ObservedRoute[],
+): (ifindex: number) => boolean {
   const uplinks = foreign.filter(route => route.destination === 'default').flatMap(route => route.devices)
-  const wired = links.filter(link => link.ethernet && wiredKinds.has(link.kind)).map(link => link.ifindex)
-  const all = new Set([...uplinks, ...wired])
+  const addressed = observed.addresses.filter(({ cidr }) => nodeAddresses.includes(hostPart(cidr)))
+  const wired = observed.links.filter(link => link.ethernet && wiredKinds.has(link.kind))
+  const all = new Set([...uplinks, ...[...addressed, ...wired].map(({ ifindex }) => ifindex)])
   return ifindex => all.has(ifindex)
 }
 

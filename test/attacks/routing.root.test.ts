@@ -84,6 +84,20 @@ const cases: Attack[] = [
     },
   },
   {
+    finding: 'F1',
+    name: "the node's default route comes after the agent, on a NIC that is not hardware: nothing is missing then",
+    prepare: node => void node.ip('route', 'del', 'default'),
+    // It sets the default route.
+    cleanup: false,
+    expect: async (result, node) => {
+      assert.deepEqual(outcomes(result), ['Configured'], result.log)
+      assert.match(node.ip('route', 'get', '10.0.0.77', 'from', '10.100.0.10'), /dev multinic0 /)
+      node.ip('route', 'add', 'default', 'via', '10.0.0.1', 'dev', 'ens3')
+      const later = await node.agent({ ...requestAll(node), mode: 'check' })
+      assert.equal(later.report?.verdict, 'InSync', later.log)
+    },
+  },
+  {
     finding: 'F13',
     name: 'a second router for one destination is refused, not left out',
     request: node => ({

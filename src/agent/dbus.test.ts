@@ -42,3 +42,14 @@ test('pending calls fail when the connection closes', async () => {
   stream.destroy()
   await assert.rejects(waiting, /closed the connection/)
 })
+
+test('a signal that does not come fails only those who wait for it', async () => {
+  const { stream } = busWith([reply(2, 1, ':1.5'), reply(2, 2, ''), reply(2, 3, '')])
+  const bus = await openBus(stream)
+  const changed = { sender: 'a.b', path: '/a', interface: 'a.b', member: 'Changed' }
+  // An unhandled rejection ends the agent, and this test.
+  await bus.expect(changed, 1, () => true)
+  const { received } = await bus.expect(changed, 10, () => true)
+  await assert.rejects(received, /no such signal within/)
+  bus.close()
+})

@@ -124,6 +124,8 @@ export async function openBus(stream: Duplex): Promise<Bus> {
       }
       listeners.add(listener)
     })
+    // A caller that fails before it waits leaves the promise alone.
+    received.catch(() => {})
     return { received, cancel: () => cancel() }
   }
   return { call, expect, close: () => void stream.destroy() }

@@ -8,9 +8,9 @@ import { startDhcp, startMonitor } from '../../test/rigs/host/dhcp.ts'
 import { kernelState, routesInTable } from '../../test/rigs/host/kernel-state.ts'
 import { hasNetworkManager, makeNetworkManagerHost, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { startLiveNetworkd } from '../../test/rigs/host/networkd.ts'
-import { requestedInterface, withNode } from '../../test/rigs/host/node.ts'
+import { requestedInterface } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { dhcpFile, ending, leased } from './take-over.fixture.ts'
+import { dhcpFile, givenBack, leased, withNic } from './take-over.fixture.ts'
 
 const skip = !(hasNetworkManager && hasNetworkd) && 'needs NetworkManager and networkd'
 const needsNetworkd = { skip: !hasNetworkd && 'needs networkd' }
@@ -19,111 +19,81 @@ test(
   'a NIC that networkd still configures under its new name, by an altname, is taken over and given back',
   needsNetworkd,
   () =>
-    withNode({ nics: 1 }, node =>
-      ending(async end => {
-        const [nic] = node.nics
-        assert.ok(nic)
-        const dhcp = startDhcp(node, nic)
-        end(() => dhcp.stop())
-        const udev = await startUdev(node)
-        end(() => udev.stop())
-        // As in the images of Debian. udev makes the former name an altname as soon as the NIC is renamed.
-        const files = {
-          ...dhcpFile,
-          '10-netplan-all-en.network': dhcpFile['10-netplan-all-en.network'].replace('Name=ens4', 'Name=en*'),
-          '05-ens3.network': dhcpFile['10-netplan-ens3.network'],
-        }
-        const networkd = await startLiveNetworkd(node, files, { liveUdev: true })
-        end(() => networkd.stop())
-        await leased(node, nic)
+    withNic(async (node, nic, end) => {
+      end(startDhcp(node, nic))
+      end(await startUdev(node))
+      // As in the images of Debian. udev makes the former name an altname as soon as the NIC is renamed.
+      const files = {
+        ...dhcpFile,
+        '10-netplan-all-en.network': dhcpFile['10-netplan-all-en.network'].replace('Name=ens4', 'Name=en*'),
+        '05-ens3.network': dhcpFile['10-netplan-ens3.network'],
+      }
+      const networkd = end(await startLiveNetworkd(node, files, { liveUdev: true }))
+      await leased(node, nic)
 
-        // The detection of duplicates takes a second or two, which is enough for a new lease.
-        const interfaces = [requestedInterface(nic, 0, { addresses: [nic.address6] })]
-        const monitor = startMonitor(node)
-        end(() => monitor.stop())
-        const taking = node.agent({ interfaces })
-        // Kernels before 6.2 rename a link only while it is down: its client starts again when the link is back.
-        await eventually(() => node.ip('link', 'show', 'multinic0'), { within: 30_000, every: 5 })
-        for (const to of ['down', 'up']) node.fabricIp('link', 'set', 'p1', to)
-        const taken = await taking
-        assert.equal(taken.report?.verdict, 'Configured', `${taken.log}\n${networkd.log()}`)
-        assert.doesNotMatch(networkd.log(), /Failed/)
-        assert.doesNotMatch(monitor.log(), /Deleted local 10\.100\.0\.10/)
-        assert.doesNotMatch(node.ip('address', 'show', 'multinic0'), /dynamic/)
-        assert.doesNotMatch(node.exec('cat', '/proc/net/udp'), /:0044 /)
+      // The detection of duplicates takes a second or two, which is enough for a new lease.
+      const interfaces = [requestedInterface(nic, 0, { addresses: [nic.address6] })]
+      const monitor = end(startMonitor(node))
+      const taking = node.agent({ interfaces })
+      // Kernels before 6.2 rename a link only while it is down: its client starts again when the link is back.
+      await eventually(() => node.ip('link', 'show', 'multinic0'), { within: 30_000, every: 5 })
+      for (const to of ['down', 'up']) node.fabricIp('link', 'set', 'p1', to)
+      const taken = await taking
+      assert.equal(taken.report?.verdict, 'Configured', `${taken.log}\n${networkd.log()}`)
+      assert.doesNotMatch(networkd.log(), /Failed/)
+      assert.doesNotMatch(monitor.log(), /Deleted local 10\.100\.0\.10/)
+      assert.doesNotMatch(node.ip('address', 'show', 'multinic0'), /dynamic/)
+      assert.doesNotMatch(node.exec('cat', '/proc/net/udp'), /:0044 /)
 
-        const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
-        assert.equal(clean.report?.verdict, 'Removed', clean.log)
-        await leased(node, nic)
-      }),
-    ),
+      await givenBack(node, nic)
+    }),
 )
 
 test('after a reboot, a NIC that was taken over from networkd has our configuration', needsNetworkd, () =>
-  withNode({ nics: 1 }, node =>
-    ending(async end => {
-      const [nic] = node.nics
-      assert.ok(nic)
-      const dhcp = startDhcp(node, nic)
-      end(() => dhcp.stop())
-      const before = await startLiveNetworkd(node, dhcpFile)
-      end(() => before.stop())
-      await leased(node, nic)
-      const interfaces = [requestedInterface(nic, 0)]
-      const taken = await node.agent({ interfaces })
-      assert.equal(taken.report?.verdict, 'Configured', taken.log)
-      const ours = () => {
-        const { links, addresses, rules } = kernelState(node)
-        return [
-          links?.slice(2),
-          addresses?.filter(line => line.startsWith('multinic')),
-          rules,
-          routesInTable(node, 100),
-        ]
-      }
-      const state = ours()
-      await before.stop()
+  withNic(async (node, nic, end) => {
+    end(startDhcp(node, nic))
+    const before = end(await startLiveNetworkd(node, dhcpFile))
+    await leased(node, nic)
+    const interfaces = [requestedInterface(nic, 0)]
+    const taken = await node.agent({ interfaces })
+    assert.equal(taken.report?.verdict, 'Configured', taken.log)
+    const ours = () => {
+      const { links, addresses, rules } = kernelState(node)
+      return [links?.slice(2), addresses?.filter(line => line.startsWith('multinic')), rules, routesInTable(node, 100)]
+    }
+    const state = ours()
+    await before.stop()
 
-      await node.reboot()
-      node.ip('link', 'set', 'lo', 'up')
-      await runUdev(node)
-      const networkd = await startLiveNetworkd(node, dhcpFile)
-      end(() => networkd.stop())
-      await eventually(() => assert.deepEqual(ours(), state, networkd.log()), { within: 60_000, every: 250 })
-      assert.doesNotMatch(node.exec('cat', '/proc/net/udp'), /:0044 /)
-    }),
-  ),
+    await node.reboot()
+    node.ip('link', 'set', 'lo', 'up')
+    await runUdev(node)
+    const networkd = end(await startLiveNetworkd(node, dhcpFile))
+    await eventually(() => assert.deepEqual(ours(), state, networkd.log()), { within: 60_000, every: 250 })
+    assert.doesNotMatch(node.exec('cat', '/proc/net/udp'), /:0044 /)
+  }),
 )
 
 test(
   'after a reboot, a NIC that was taken over from NetworkManager has our configuration, and is given back',
   { skip },
   () =>
-    withNode({ nics: 1 }, node =>
-      ending(async end => {
-        makeNetworkManagerHost(node)
-        const [nic] = node.nics
-        assert.ok(nic)
-        const dhcp = startDhcp(node, nic)
-        end(() => dhcp.stop())
-        const before = await startNetworkManager(node)
-        await leased(node, nic)
-        const taken = await node.agent({ interfaces: [requestedInterface(nic, 0)] })
-        assert.equal(taken.report?.verdict, 'Configured', taken.log)
-        await before.stop()
+    withNic(async (node, nic, end) => {
+      makeNetworkManagerHost(node)
+      end(startDhcp(node, nic))
+      const before = await startNetworkManager(node)
+      await leased(node, nic)
+      const taken = await node.agent({ interfaces: [requestedInterface(nic, 0)] })
+      assert.equal(taken.report?.verdict, 'Configured', taken.log)
+      await before.stop()
 
-        await node.reboot()
-        node.ip('link', 'set', 'lo', 'up')
-        await runUdev(node)
-        const manager = await startNetworkManager(node)
-        end(() => manager.stop())
-        const isActive = () =>
-          assert.match(manager.nmcli('-t', '-f', 'DEVICE,STATE,CONNECTION', 'device'), /multinic0:connected:multinic0/)
-        await eventually(isActive, { within: 60_000, every: 200 })
-        const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
-        assert.equal(clean.report?.verdict, 'Removed', clean.log)
-        await leased(node, nic)
-        assert.equal(manager.nmcli('-t', '-f', 'TYPE', 'connection').match(/ethernet/g)?.length, 1)
-      }),
-    ),
+      await node.reboot()
+      node.ip('link', 'set', 'lo', 'up')
+      await runUdev(node)
+      const manager = end(await startNetworkManager(node))
+      const isActive = () =>
+        assert.match(manager.nmcli('-t', '-f', 'DEVICE,STATE,CONNECTION', 'device'), /multinic0:connected:multinic0/)
+      await eventually(isActive, { within: 60_000, every: 200 })
+      await givenBack(node, nic)
+      assert.equal(manager.nmcli('-t', '-f', 'TYPE', 'connection').match(/ethernet/g)?.length, 1)
+    }),
 )

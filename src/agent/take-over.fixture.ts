@@ -3,17 +3,30 @@
  */
 import assert from 'node:assert/strict'
 import { kernelState } from '../../test/rigs/host/kernel-state.ts'
-import type { RigNic, RigNode } from '../../test/rigs/host/node.ts'
+import { type RigNic, type RigNode, withNode } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
-/** Runs the steps of `end` in reverse order, whatever happened. */
-export async function ending(run: (end: (stop: () => Promise<void>) => void) => Promise<void>): Promise<void> {
-  const stops: (() => Promise<void>)[] = []
-  try {
-    await run(stop => stops.unshift(stop))
-  } finally {
-    for (const stop of stops) await stop()
-  }
+interface Stoppable {
+  stop(): Promise<void>
+}
+
+/** A node with one NIC. What the test passes to `end` is stopped in reverse order, whatever happened. */
+export async function withNic(
+  run: (node: RigNode, nic: RigNic, end: <T extends Stoppable>(started: T) => T) => Promise<void>,
+): Promise<void> {
+  await withNode({ nics: 1 }, async node => {
+    const [nic] = node.nics
+    assert.ok(nic)
+    const started: Stoppable[] = []
+    try {
+      await run(node, nic, one => {
+        started.unshift(one)
+        return one
+      })
+    } finally {
+      for (const one of started) await one.stop()
+    }
+  })
 }
 
 export const mainRoutes = (node: RigNode) => kernelState(node)['main'] ?? []
@@ -22,6 +35,13 @@ export async function leased(node: RigNode, nic: RigNic): Promise<void> {
   const route = new RegExp(`^default via ${nic.gateway} dev ${nic.name} proto dhcp`)
   const hasRoute = () => mainRoutes(node).some(line => route.test(line))
   await eventually(() => assert.ok(hasRoute(), node.ip('route')), { within: 60_000, every: 200 })
+}
+
+/** A cleanup removes our configuration, and the client has its lease again. */
+export async function givenBack(node: RigNode, nic: RigNic): Promise<void> {
+  const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
+  assert.equal(clean.report?.verdict, 'Removed', clean.log)
+  await leased(node, nic)
 }
 
 /** As Netplan generates them. */

@@ -4,7 +4,7 @@
  */
 import type { Host } from '../../../src/agent/host.ts'
 
-const changingMethods = ['\0Set\0', '\0ReloadConnections\0', '\0ActivateConnection\0', '\0Reload\0']
+const changingMethods = ['Set', 'ReloadConnections', 'ActivateConnection', 'AddAndActivateConnection2', 'Reload']
 
 export function killableHost(host: Host, allowed: number): Host {
   let done = 0
@@ -32,7 +32,7 @@ export function killableHost(host: Host, allowed: number): Host {
       const change = step((message: Buffer) => void write(message))
       // A message holds the name of its method.
       stream.write = ((message: Buffer | string) =>
-        changingMethods.some(method => message.includes(method))
+        changingMethods.some(method => message.includes(`\0${method}\0`))
           ? change(Buffer.from(message))
           : write(Buffer.from(message))) as typeof stream.write
       return stream

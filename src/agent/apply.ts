@@ -10,7 +10,7 @@ import type { HostContext } from './context.ts'
 import { removedInstead } from './equivalent.ts'
 import { sysctlPath } from './observe.ts'
 import { linkByIndex, type Observed } from './observed.ts'
-import type { Unit } from './unit.ts'
+import { applyUnitOf, type Unit } from './unit.ts'
 
 export interface Failure {
   reason: InterfaceReason
@@ -49,6 +49,19 @@ interface Batch {
   lines: BatchLine[]
 }
 
+/** A NIC whose removal failed keeps its index: the NIC that would get it fails too, and both are rolled back together. */
+export function withSuccessors(units: readonly Unit[], failures: Failures): Map<string, Failure> {
+  const all = new Map(failures)
+  for (const { purpose, index, name, macAddress, group } of units) {
+    const failure = purpose === 'remove' ? failures.get(group) : undefined
+    const successor = applyUnitOf(units, index)
+    if (!failure || !successor) continue
+    const message = `${name} still belongs to the NIC ${macAddress}, which cannot be removed: ${failure.message}`
+    all.set(successor.group, { reason: failure.reason, message })
+  }
+  return all
+}
+
 /** `neighbourCommands` run after all changes, in the same process. Whether they succeed does not matter. */
 export async function applyUnits(
   units: readonly Unit[],
@@ -63,7 +76,7 @@ export async function applyUnits(
     return change.kind === 'altname' && change.op === 'add' ? change.altname : []
   })
   const refusedAltnames = [...new Set(refused)]
-  return { failures, refusedAltnames }
+  return { failures: withSuccessors(units, failures), refusedAltnames }
 }
 
 /** For rollback: tries every command, whatever happened to the one before. The caller observes the result. */
@@ -216,7 +229,12 @@ async function runBatch(
   { tolerant, neighbourCommands }: BatchOptions,
 ): Promise<BatchLine[]> {
   const skipped: BatchLine[] = []
-  let rest = lines.filter(line => !failures.has(line.unit.group))
+  const units = lines.map(({ unit }) => unit)
+  const withoutFailed = (some: readonly BatchLine[]) => {
+    const failed = withSuccessors(units, failures)
+    return some.filter(line => !failed.has(line.unit.group))
+  }
+  let rest = withoutFailed(lines)
   while (rest.length > 0) {
     const commands = rest.map(line => line.command)
     const result = await host.ip(args, [...commands, ...neighbourCommands])
@@ -241,7 +259,7 @@ async function runBatch(
         const reason = failed.change.kind === 'name' && /exists/i.test(error) ? 'InterfaceNameInUse' : 'CommandFailed'
         failures.set(failed.unit.group, { reason, message: `${describeChange(failed.change)}: ${error}` })
       } else skipped.push(failed)
-      rest = next.filter(line => !failures.has(line.unit.group))
+      rest = withoutFailed(next)
     }
   }
   return skipped

@@ -11,7 +11,7 @@
 import { canonical, parseIp } from '../contract/address.ts'
 import { addressesOf } from '../contract/interfaces.ts'
 import { messageOf } from '../runtime/errors.ts'
-import { applyUnits, type Failure, type Failures, returnToNetworkManager } from './apply.ts'
+import { applyUnits, type Failure, type Failures, returnToNetworkManager, withSuccessors } from './apply.ts'
 import { type Change, describeChange, ruleText } from './change.ts'
 import {
   compareConnectivity,
@@ -183,7 +183,7 @@ async function apply(prepared: Prepared, context: AgentContext): Promise<Applied
   const started = host.monotonic()
   // A rename makes udev and networkd apply the files that they find: those of a removed NIC go first.
   const notPersisted = commitAll(withPurpose(withoutFailed(units, prepared.failures), 'remove'), context)
-  const ready = merge(prepared.failures, notPersisted)
+  const ready = withSuccessors(units, merge(prepared.failures, notPersisted))
   const toRelease = withoutFailed(releasing, ready)
   const notPrepared = merge(ready, await releaseFromNetworkd(toRelease, units, before, context))
   const applicable = withoutFailed(units, notPrepared)
@@ -220,7 +220,8 @@ async function verify(applied: Applied, context: AgentContext): Promise<Verified
   const scope = { ...applied.scope, nics: applied.scope.nics.filter(({ nic }) => !isFailed(nic.index)) }
   const repliesAfter = await probeAfter(scope, after, context, repliesBefore, askedAfter)
   const differing = findDifferences(plan, withoutFailed(units, applied.failures), after, context)
-  const verified = merge(merge(applied.failures, differing), findLeftovers(applied, after, context))
+  const withLeftovers = merge(merge(applied.failures, differing), findLeftovers(applied, after, context))
+  const verified = withSuccessors(units, withLeftovers)
   const { failures, notes, unreachable } = compareConnectivity(
     units,
     scope,

@@ -89,11 +89,12 @@ test('F11: entries of Netplan, udev rules and .link and .network files after our
 for (const [path, text] of Object.entries({
   '/etc/systemd/network/01-all.network': '[Match]\nName=*\n\n[Network]\nDHCP=no\n',
   '/etc/systemd/network/00-custom.link': '[Match]\nMACAddress=fa-16-3e-00-00-01\n\n[Link]\nMTUBytes=1400\n',
+  '/usr/local/lib/systemd/network/00-custom.link': '[Match]\nMACAddress=fa-16-3e-00-00-01\n\n[Link]\nMTUBytes=1400\n',
 }))
   test(`F11: ${path} wins at boot, and the agent refuses the NIC by its name`, needsNetworkd, () =>
     withNode({ ...onNetplan, nics: 1 }, async node => {
       const before = await configure(node)
-      write(node, { [path]: text })
+      write(node, { [path.replace('/usr/', '/host/usr/')]: text })
       await bootWithNetworkd(node, async () => {
         await becomes(node, () =>
           assert.match(readFileSync(node.path('boot.log'), 'utf8'), /multinic0: .*(UP|Config)/i),

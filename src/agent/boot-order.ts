@@ -17,12 +17,21 @@ const prefix = '05-'
 
 /** The directories of each kind of file. A file replaces one of the same name in a later directory. */
 function directoriesOf(paths: Paths): Record<Extension, string[]> {
-  const networkd = [paths.networkd, paths.networkdRuntime, paths.networkdVendor]
+  const networkd = networkdDirectories(paths)
   return {
     '.link': networkd,
     '.network': networkd,
-    '.rules': [paths.udevRules, paths.udevRulesRuntime, paths.udevRulesVendor],
+    '.rules': [paths.udevRules, paths.udevRulesRuntime, paths.udevRulesLocal, paths.udevRulesVendor],
   }
+}
+
+export function networkdDirectories({ networkd, networkdRuntime, networkdLocal, networkdVendor }: Paths): string[] {
+  return [networkd, networkdRuntime, networkdLocal, networkdVendor]
+}
+
+/** NetworkManager reads the profiles of all of them. */
+export function profileDirectories(paths: Paths): string[] {
+  return [paths.networkManager, paths.networkManagerRuntime, paths.networkManagerVendor]
 }
 
 /** Files that udev or networkd read before ours, by path. The others cannot win, whatever they say. */
@@ -137,9 +146,10 @@ function strongerProfile(
   { name, macAddress }: DesiredNic,
   { observed, paths, ours }: { observed: Observed; paths: Paths; ours: ReadonlySet<string> },
 ): string | undefined {
-  for (const [path, file] of filesIn(paths.networkManager, '.nmconnection', observed)) {
+  const profiles = profileDirectories(paths).flatMap(directory => filesIn(directory, '.nmconnection', observed))
+  for (const [path, file] of profiles) {
     if (ours.has(path) || file.uid !== 0) continue
-    if (file.unreadable) return `cannot read ${path}, which may have the highest priority`
+    if (file.unreadable) return `cannot read ${hostPath(path)}, which may have the highest priority`
     const connection = sectionOf(file.text, 'connection')
     const ethernet = sectionOf(file.text, '(?:802-3-)?ethernet')
     const [priority, autoconnect = 'true', device, type = 'ethernet', mac = macAddress] = [
@@ -148,7 +158,7 @@ function strongerProfile(
     ]
     if (Number(priority ?? 0) < maxPriority || autoconnect === 'false' || !type.endsWith('ethernet')) continue
     if ((device === undefined || device === name) && plainMac(mac) === plainMac(macAddress))
-      return `${path} has autoconnect-priority ${priority}, the same as ours, so it may configure the NIC at boot`
+      return `${hostPath(path)} has autoconnect-priority ${priority}, the same as ours, so it may configure the NIC at boot`
   }
   return undefined
 }

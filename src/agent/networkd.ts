@@ -4,6 +4,7 @@
  * A reload makes networkd apply every file that changed since it read its files, for all links. So the agent reloads only
  * when no file of others has changed since then.
  */
+import { networkdDirectories } from './boot-order.ts'
 import { type Bus, BusError, openBus } from './dbus.ts'
 import type { Host } from './host.ts'
 import { allIndexes, filesOfIndex, isOurNetworkFile } from './ownership.ts'
@@ -118,7 +119,7 @@ async function startTime(bus: Bus, host: Host): Promise<number | undefined> {
 /** Files and drop-in directories of networkd that are not ours. */
 function filesOfOthers(host: Host, paths: Paths): string[] {
   const ours = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
-  return [paths.networkd, paths.networkdRuntime, paths.networkdVendor].flatMap(directory =>
+  return networkdDirectories(paths).flatMap(directory =>
     (host.list(directory) ?? []).flatMap(name => {
       const path = `${directory}/${name}`
       if (!/\.(network|netdev)(\.d)?$/.test(name) || ours.has(path)) return []

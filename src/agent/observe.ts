@@ -4,7 +4,7 @@
  * Runs two processes: one `ip -batch` for everything except IPv6 rules, and `ip -6` for those.
  */
 import { type Family, hostPart } from '../contract/address.ts'
-import { earlierFiles } from './boot-order.ts'
+import { earlierFiles, profileDirectories } from './boot-order.ts'
 import type { HostContext } from './context.ts'
 import { findDhcpClients } from './dhcp-clients.ts'
 import type { Host } from './host.ts'
@@ -188,7 +188,8 @@ function readFiles(host: Host, paths: Paths): Record<string, FileState> {
       throw new Error(`cannot read ${path}: permission denied`)
     if (file) files[path] = file
   }
-  for (const directory of [paths.netplan, paths.networkManager, paths.networkScripts, recordsDirectory(paths)])
+  const { netplan, networkScripts } = paths
+  for (const directory of [netplan, ...profileDirectories(paths), networkScripts, recordsDirectory(paths)])
     for (const name of host.list(directory) ?? []) if (isConfigFile(name)) read(`${directory}/${name}`)
   for (const name of host.list(paths.networkd) ?? []) if (name.endsWith('.network')) read(`${paths.networkd}/${name}`)
   for (const index of allIndexes)

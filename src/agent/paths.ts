@@ -6,13 +6,17 @@ export interface Paths {
   state: string
   netplan: string
   networkd: string
-  /** Other directories that udev and networkd read; a file in /etc replaces one of the same name in /run, and that one in /lib. */
+  /** Other directories that udev and networkd read; a file replaces one of the same name in a later directory. */
   networkdRuntime: string
+  networkdLocal: string
   networkdVendor: string
   udevRules: string
   udevRulesRuntime: string
+  udevRulesLocal: string
   udevRulesVendor: string
   networkManager: string
+  networkManagerRuntime: string
+  networkManagerVendor: string
   networkScripts: string
   sysctl: string
   /** Sysctls by device. The Pod's own /proc/sys is read-only. A kernel without IPv6 has no ipv6Conf. */
@@ -36,11 +40,15 @@ export const hostPaths: Paths = {
   netplan: '/etc/netplan',
   networkd: '/etc/systemd/network',
   networkdRuntime: '/host/run/systemd/network',
+  networkdLocal: '/host/usr/local/lib/systemd/network',
   networkdVendor: '/host/lib/systemd/network',
   udevRules: '/etc/udev/rules.d',
   udevRulesRuntime: '/host/run/udev/rules.d',
+  udevRulesLocal: '/host/usr/local/lib/udev/rules.d',
   udevRulesVendor: '/host/lib/udev/rules.d',
   networkManager: '/etc/NetworkManager/system-connections',
+  networkManagerRuntime: '/host/run/NetworkManager/system-connections',
+  networkManagerVendor: '/host/usr/lib/NetworkManager/system-connections',
   networkScripts: '/etc/sysconfig/network-scripts',
   sysctl: '/etc/sysctl.d',
   ipv4Conf: '/host/proc/sys/net/ipv4/conf',

@@ -282,16 +282,24 @@ const directories: Record<Backend, Mount[]> = {
   ifcfg: [directory('ifcfg', '/etc/sysconfig/network-scripts')],
 }
 
-/** /lib is a link to /usr/lib, or, on older systems, a directory of its own. */
-const searched: Mount[] = ['run', 'lib'].flatMap(root =>
-  ['systemd/network', 'udev/rules.d'].map(directory => ({
-    name: `${root}-${directory.split('/')[0]}`,
-    path: `/${root}/${directory}`,
-    at: `/host/${root}/${directory}`,
-    type: 'DirectoryOrCreate',
-    readOnly: true,
-  })),
-)
+/**
+ * Those in /run may be created, in memory. Below /usr the directories themselves may be missing, and /usr may be read-only:
+ * the Job mounts parents that every distribution has. /lib is a link to /usr/lib, or a directory of its own.
+ */
+const searched: Mount[] = [
+  ...['/run/systemd/network', '/run/udev/rules.d', '/run/NetworkManager/system-connections'],
+  ...['/lib', '/usr/lib', '/usr/local/lib'],
+].map(path => ({
+  name: path
+    .split('/')
+    .slice(1, path.startsWith('/run') ? 3 : undefined)
+    .join('-')
+    .toLowerCase(),
+  path,
+  at: `/host${path}`,
+  type: 'DirectoryOrCreate',
+  readOnly: true,
+}))
 
 function directory(name: string, path: string): Mount {
   return { name, path, at: path, type: 'Directory' }

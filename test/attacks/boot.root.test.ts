@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { chmodSync, chownSync } from 'node:fs'
+import { makeNetworkManagerHost } from '../rigs/host/network-manager.ts'
 import type { RigNode } from '../rigs/host/node.ts'
 import { type Attack, attacks, outcomes } from './attack.ts'
 
@@ -19,6 +20,12 @@ const refusedFor =
   }
 const configured: Attack['expect'] = result => assert.deepEqual(outcomes(result), ['Configured'], result.log)
 const inMatch = (...lines: string[]) => `[Match]\n${lines.join('\n')}\n\n[Network]\nDHCP=yes\n`
+
+const profile = (priority: number) =>
+  `[connection]\nid=x\ntype=ethernet\nautoconnect-priority=${priority}\n\n[ethernet]\nmac-address=FA:16:3E:00:00:01\n`
+
+const linkFile = '[Match]\nMACAddress=FA-16-3E-00-00-01\n\n[Link]\nName=lan0\n'
+const udevRule = 'SUBSYSTEM=="net", ATTR{address}=="fa:16:3e:00:00:01", NAME:="lan0"\n'
 
 const cases: Attack[] = [
   {
@@ -38,21 +45,45 @@ const cases: Attack[] = [
     options: { files: { '/host/run/systemd/network/01-all.network': inMatch('Name=*') } },
     expect: refusedFor(/\/run\/systemd\/network\/01-all\.network matches the NIC/),
   },
-  {
-    finding: 'F11',
-    name: 'a .link file of the system by MAC address that sorts before ours is refused by its name',
-    options: {
-      files: { '/host/lib/systemd/network/00-x.link': '[Match]\nMACAddress=FA-16-3E-00-00-01\n\n[Link]\nName=lan0\n' },
-    },
-    expect: refusedFor(/\/lib\/systemd\/network\/00-x\.link matches the NIC/),
-  },
+  ...['/lib', '/usr/local/lib'].map(
+    (directory): Attack => ({
+      finding: 'F11',
+      name: `a .link file in ${directory} by MAC address that sorts before ours is refused by its name`,
+      options: { files: { [`/host${directory}/systemd/network/00-x.link`]: linkFile } },
+      expect: refusedFor(new RegExp(`${directory}/systemd/network/00-x\\.link matches the NIC`)),
+    }),
+  ),
   {
     finding: 'F11',
     name: 'a udev rule that names the NIC finally before ours is refused by its name',
-    options: {
-      files: { '/etc/udev/rules.d/00-x.rules': 'SUBSYSTEM=="net", ATTR{address}=="fa:16:3e:00:00:01", NAME:="lan0"\n' },
-    },
+    options: { files: { '/etc/udev/rules.d/00-x.rules': udevRule } },
     expect: refusedFor(/\/etc\/udev\/rules\.d\/00-x\.rules matches the NIC/),
+  },
+  {
+    finding: 'F11',
+    name: 'such a udev rule in /usr/local/lib is refused by its name',
+    options: { files: { '/host/usr/local/lib/udev/rules.d/00-x.rules': udevRule } },
+    expect: refusedFor(/\/usr\/local\/lib\/udev\/rules\.d\/00-x\.rules matches the NIC/),
+  },
+  ...['/run', '/usr/lib'].map(
+    (directory): Attack => ({
+      finding: 'F11',
+      name: `a profile of NetworkManager in ${directory} with our priority is refused by its name`,
+      options: { files: { [`/host${directory}/NetworkManager/system-connections/x.nmconnection`]: profile(999) } },
+      prepare: makeNetworkManagerHost,
+      expect: refusedFor(
+        new RegExp(`${directory}/NetworkManager/system-connections/x\\.nmconnection has autoconnect-priority 999`),
+      ),
+    }),
+  ),
+  {
+    finding: 'F11',
+    name: 'a profile of NetworkManager in /run with a lower priority, as Netplan writes it, is no obstacle',
+    options: {
+      files: { '/host/run/NetworkManager/system-connections/netplan-ens4.nmconnection': profile(998) },
+    },
+    prepare: makeNetworkManagerHost,
+    expect: configured,
   },
   {
     finding: 'F11',

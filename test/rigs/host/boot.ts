@@ -23,6 +23,7 @@ const mountFiles = `
 for directory in netplan systemd/network udev/rules.d sysctl.d; do
   if [ -d "$1/etc/$directory" ]; then mount --bind "$1/etc/$directory" "/etc/$directory"; fi
 done
+if [ -d "$1/host/usr/local/lib" ]; then mount --bind "$1/host/usr/local/lib" /usr/local/lib; fi
 `
 const udev = `
 /lib/systemd/systemd-udevd &

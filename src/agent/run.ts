@@ -43,7 +43,7 @@ import { rollBack } from './rollback.ts'
 import { lookupCommands } from './route-lookups.ts'
 import { tentativeAddresses, waitForNics } from './settle.ts'
 import { commitAll, removeStagedQuietly, stageAll } from './staging.ts'
-import { applyUnitOf, type Unit, unitsDone } from './unit.ts'
+import { applyUnitOf, type Unit, unitsDone, withPurpose } from './unit.ts'
 import { differences, summarize } from './verify.ts'
 
 interface Prepared {
@@ -184,8 +184,8 @@ async function apply(prepared: Prepared, context: AgentContext): Promise<Applied
   // A rename makes udev and networkd apply the files that they find: those of a removed NIC go first.
   const notPersisted = commitAll(withPurpose(withoutFailed(units, prepared.failures), 'remove'), context)
   const ready = withSuccessors(units, merge(prepared.failures, notPersisted))
-  const toRelease = withoutFailed(releasing, ready)
-  const notPrepared = merge(ready, await releaseFromNetworkd(toRelease, units, before, context))
+  const notReleased = await releaseFromNetworkd(withoutFailed(releasing, ready), units, before, context)
+  const notPrepared = merge(ready, notReleased)
   const applicable = withoutFailed(units, notPrepared)
   const askedAfter = targetsAtOnce(scope, before, settings)
   const first = await applyUnits([...endOfProbe(withoutFailed(probing, notPrepared)), ...applicable], before, context, [
@@ -220,8 +220,10 @@ async function verify(applied: Applied, context: AgentContext): Promise<Verified
   const scope = { ...applied.scope, nics: applied.scope.nics.filter(({ nic }) => !isFailed(nic.index)) }
   const repliesAfter = await probeAfter(scope, after, context, repliesBefore, askedAfter)
   const differing = findDifferences(plan, withoutFailed(units, applied.failures), after, context)
-  const withLeftovers = merge(merge(applied.failures, differing), findLeftovers(applied, after, context))
-  const verified = withSuccessors(units, withLeftovers)
+  const verified = withSuccessors(
+    units,
+    merge(merge(applied.failures, differing), findLeftovers(applied, after, context)),
+  )
   const { failures, notes, unreachable } = compareConnectivity(
     units,
     scope,
@@ -300,10 +302,6 @@ function planNode(observed: Observed, { request, settings, paths }: AgentContext
 
 function withoutFailed(units: readonly Unit[], failures: Failures): Unit[] {
   return units.filter(unit => !failures.has(unit.group))
-}
-
-function withPurpose(units: readonly Unit[], purpose: Unit['purpose']): Unit[] {
-  return units.filter(unit => unit.purpose === purpose)
 }
 
 /** The later failure of a group wins. */

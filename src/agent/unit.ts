@@ -35,6 +35,10 @@ export function unitsDone(
     .map(unit => ({ ...unit, changes: unit.changes.filter(mayBeOurs) }))
 }
 
+export function withPurpose(units: readonly Unit[], purpose: Unit['purpose']): Unit[] {
+  return units.filter(unit => unit.purpose === purpose)
+}
+
 /** The unit that configures the interface; undefined when it needs no change. */
 export function applyUnitOf(units: readonly Unit[], index: number): Unit | undefined {
   return units.find(unit => unit.purpose === 'apply' && unit.index === index)

@@ -118,7 +118,7 @@ async function handle(context: AgentContext, started: number, stop: Stop): Promi
   const { host, paths, request } = context
   const refusal = wrongMachine(request, readMachine(host, paths)) ?? notMounted(missingHostPaths(host, paths))
   if (refusal) return refusedReport(request, refusal)
-  if (request.mode === 'check' || request.mode === 'plan') return checkedReport(request, await inspect(context))
+  if (request.mode === 'check' || request.mode === 'plan') return checkedReport(request, await inspect(context), paths)
 
   logSELinux(context)
   const recovered = await recover(context)

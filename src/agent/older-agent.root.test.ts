@@ -62,7 +62,11 @@ suite('upgrade from an older agent', { concurrency: 2 }, () => {
       restore(vm, older)
       const env = { MULTINIC_BACKEND: backend }
       const checked = await vm.agent({ ...older.input, mode: 'check' }, env)
-      assert.equal(checked.report?.verdict, 'Drifted', checked.log)
+      assert.deepEqual(
+        [checked.report?.verdict, checked.report?.reason],
+        ['Drifted', 'ConfiguredByOlderAgent'],
+        checked.log,
+      )
       assert.match(checked.report?.message ?? '', /remove rule to 10\.100\.0\.0\/24 lookup 100 priority 10100/)
       const streams = await pingEverything(vm, older.input.interfaces)
       const ran = await vm.agent(older.input, env)
@@ -73,6 +77,9 @@ suite('upgrade from an older agent', { concurrency: 2 }, () => {
       assert.deepEqual(readByOlderController(ran.report), [], 'the report as an older controller reads it')
       const again = await vm.agent(older.input, env)
       assert.deepEqual([again.report?.verdict, again.report?.changed], ['Configured', 0], again.log)
+      vm.ip('link', 'set', 'multinic0', 'mtu', '1280')
+      const drifted = await vm.agent({ ...older.input, mode: 'check' }, env)
+      assert.deepEqual([drifted.report?.verdict, drifted.report?.reason], ['Drifted', 'Drifted'], drifted.log)
       const removed = await vm.agent({ mode: 'cleanup', interfaces: [] }, env)
       assert.equal(removed.report?.verdict, 'Removed', removed.log)
       assert.deepEqual([kernelState(vm), rulesOf(vm), ourFiles(vm)], [before, rules, []], removed.log)

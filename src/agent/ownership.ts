@@ -130,6 +130,11 @@ export function ownedNicOf(owned: readonly OwnedNic[], { macAddress }: { macAddr
   return owned.find(entry => entry.macAddress === macAddress)
 }
 
+/** The Go implementation leaves no record. */
+export function isOfOlderAgent(nic: OwnedNic | undefined): boolean {
+  return nic !== undefined && nic.record?.rules === undefined
+}
+
 export function parseRecord(text: string): NicRecord | undefined {
   try {
     const record = JSON.parse(text) as Partial<NicRecord>

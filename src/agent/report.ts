@@ -9,7 +9,9 @@ import type { Failure } from './apply.ts'
 import { describeChange } from './change.ts'
 import type { AgentRequest } from './input.ts'
 import { linkByIndex, linksByMac, type Observed } from './observed.ts'
+import { isOfOlderAgent, ownedNicOf, ownedNics } from './ownership.ts'
 import type { PassResult } from './pass-result.ts'
+import type { Paths } from './paths.ts'
 import type { Plan } from './plan.ts'
 import type { Refusal } from './preflight.ts'
 import { applyUnitOf } from './unit.ts'
@@ -86,10 +88,20 @@ function noteOf(results: readonly PassResult[], index: number): Pick<InterfaceRe
   return message === undefined ? {} : { message }
 }
 
-/** The report of a check or a dry run: every change that an apply would make is a difference. */
-export function checkedReport(request: AgentRequest, pass: PassResult): AgentReport {
+/**
+ * The report of a check or a dry run: every change that an apply would make is a difference. If an older agent configured all
+ * NICs that differ, the reason says so: that is no drift, and the controller applies.
+ */
+export function checkedReport(request: AgentRequest, pass: PassResult, paths: Paths): AgentReport {
   const { plan, observed } = pass
   const dryRun = request.mode === 'plan'
+  const owned = ownedNics(observed, paths)
+  const different = (nic: Interface, message: string): InterfaceResult => {
+    if (dryRun) return { status: 'Pending', reason: 'Planned', message }
+    return isOfOlderAgent(ownedNicOf(owned, nic))
+      ? { status: 'Pending', reason: 'ConfiguredByOlderAgent', message }
+      : { status: 'Failed', reason: 'Drifted', message }
+  }
   const interfaces = request.interfaces.map(nic => {
     const changes = applyUnitOf(plan.units, nic.index)?.changes.map(describeChange)
     const found = changes?.join('; ') ?? pass.failed.get(nic.index)?.message
@@ -97,18 +109,19 @@ export function checkedReport(request: AgentRequest, pass: PassResult): AgentRep
       unconfigured(nic, plan) ??
       (found === undefined
         ? { status: 'Configured', reason: 'InSync', ...noteOf([pass], nic.index) }
-        : { status: dryRun ? 'Pending' : 'Failed', reason: dryRun ? 'Planned' : 'Drifted', message: found })
+        : different(nic, found))
     return nicReport(nic, result, observedOf(observed, nic))
   })
   const removals = plan.units.filter(unit => unit.purpose === 'remove')
-  const different = interfaces.filter(nic => nic.reason !== 'InSync').length + removals.length
+  const differing = interfaces.filter(nic => nic.reason !== 'InSync')
   const orphans = removals.map(unit => `${unit.name} is orphaned`)
-  const messages = interfaces
-    .filter(nic => nic.message && nic.reason !== 'InSync')
-    .map(nic => `${nic.name}: ${nic.message}`)
-  const verdict = dryRun ? 'Planned' : different > 0 ? 'Drifted' : 'InSync'
+  const messages = differing.filter(nic => nic.message).map(nic => `${nic.name}: ${nic.message}`)
+  const verdict = dryRun ? 'Planned' : differing.length + removals.length > 0 ? 'Drifted' : 'InSync'
+  const older = 'ConfiguredByOlderAgent'
+  const onlyOlder = differing.length > 0 && removals.length === 0 && differing.every(nic => nic.reason === older)
   const message = [...messages, ...orphans].join('; ') || 'no changes'
-  return { ...emptyReport(request), ...factsOf(pass), verdict, reason: verdict, message, interfaces }
+  const reason = onlyOlder ? older : verdict
+  return { ...emptyReport(request), ...factsOf(pass), verdict, reason, message, interfaces }
 }
 
 type Summary = Pick<AgentReport, 'verdict' | 'reason' | 'message'>

@@ -39,7 +39,7 @@ test('a controller announces results and steps by Normal Events, everything else
   )
   assert.deepEqual(
     namesIn('node', reason => classOf(reason) === 'progress'),
-    ['Applying', 'PreviousJobRunning', 'Removing', 'RolloutWaiting'],
+    ['Applying', 'ConfiguredByOlderAgent', 'PreviousJobRunning', 'Removing', 'RolloutWaiting'],
   )
   assert.deepEqual(['Removed', 'Drifted'].map(eventTypeOf), ['Normal', 'Warning'])
 })

@@ -44,6 +44,7 @@ export const interfaceReasons = {
     en: ['Name, MAC address, MTU, addresses, routes, rules and files are as requested.', nothingToDo.en],
     ko: ['이름, MAC 주소, MTU, IP 주소, 라우트, 규칙, 파일이 요청한 대로 구성되었습니다.', nothingToDo.ko],
   },
+  ConfiguredByOlderAgent: nodeReasons.ConfiguredByOlderAgent,
   DefaultRoute: {
     class: 'attention',
     en: [

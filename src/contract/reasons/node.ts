@@ -58,6 +58,11 @@ export const nodeReasons = {
       '메시지를 확인하십시오.',
     ],
   },
+  ConfiguredByOlderAgent: {
+    class: 'progress',
+    en: ['An older agent configured the node. This agent configures it again, without an interruption.', wait.en],
+    ko: ['이전 버전의 agent가 구성한 노드입니다. 현재 agent가 중단 없이 다시 구성합니다.', wait.ko],
+  },
   DuplicateNode: {
     class: 'attention',
     en: ['An older MultiNicNodeConfig names the same node.', 'Delete one of the two.'],

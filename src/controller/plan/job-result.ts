@@ -6,7 +6,7 @@ import type { AgentReport } from '../../contract/agent-report.ts'
 import { formatDuration } from '../../contract/duration.ts'
 import { nodeConfigAnnotations } from '../../contract/node-config.ts'
 import { missingInterfaces } from '../report.ts'
-import { failedAttemptsOf } from './config-status.ts'
+import { failedAttemptsOf, wasConfigured } from './config-status.ts'
 import { failureDelay, nicMissingDelay } from './delays.ts'
 import type { AgentJob, Observed } from './observed.ts'
 import type { Requested } from './requested.ts'
@@ -45,6 +45,14 @@ export function recordResult(observed: Observed, { interfaces }: Requested, job:
         requeueAfterMs: nicMissingDelay(job.attempt),
       }
     case 'Drifted':
+      if (report.reason === 'ConfiguredByOlderAgent' && wasConfigured(observed.config))
+        return ended(job, report, {
+          state: 'Pending',
+          reason: report.reason,
+          message: messageOf(report),
+          progressing: true,
+          failedAttempts: failedAttemptsOf(observed.config),
+        })
       return ended(job, report, {
         state: 'Failed',
         reason: 'Drifted',

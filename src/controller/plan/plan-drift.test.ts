@@ -9,6 +9,12 @@ const round = (intervalMs: number) => checkRound(config.metadata.uid ?? '', inte
 const requeueAfter = (ms: number) => `no status update (requeue after ${ms / 1_000}s)`
 const check = createJob(round(30_000).number, { action: 'check' })
 const drifted = { mode: 'check', verdict: 'Drifted', message: 'multinic0: mtu is 1500, not 1450' } as const
+const older = {
+  mode: 'check',
+  verdict: 'Drifted',
+  reason: 'ConfiguredByOlderAgent',
+  message: 'multinic0: remove rule',
+} as const
 
 testPlans({
   'a check runs when its interval has passed': [
@@ -61,5 +67,19 @@ testPlans({
     'no status update (requeue after 2s)',
     addFinalizer,
     createJob(0, { takesSlot: true }),
+  ],
+  'a node of an older agent is no drift': [
+    { ...withStatus(configured), jobs: [anEndedJob(config, older, { action: 'check' })] },
+    'Pending ConfiguredByOlderAgent: multinic0: remove rule',
+  ],
+  'a node of an older agent is configured again, whatever the policy is': [
+    { ...withStatus({ ...configured, ...aStatus('Pending', 'ConfiguredByOlderAgent', 1) }), ...drift(30_000) },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0, { takesSlot: true }),
+  ],
+  'a node that a config takes over stays as it is': [
+    { jobs: [anEndedJob(config, older, { action: 'check' })] },
+    'Failed Drifted: multinic0: remove rule',
   ],
 })

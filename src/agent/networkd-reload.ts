@@ -80,7 +80,7 @@ export async function releaseFromNetworkd(
     }
     for (const unit of concerned) stageFiles(host, unit)
     await poll(async () => (await linksOf()).every(link => !link?.leased), context)
-    await networkd.reload()
+    await networkd.reload(releasing.map(({ ifindex = 0 }) => ifindex))
     await poll(async () => (await linksOf()).every(link => link?.file === undefined), context)
   } catch (error) {
     return failAll(`systemd-networkd cannot be reloaded: ${messageOf(error)}`)
@@ -140,7 +140,7 @@ export async function reloadNetworkd(
   }
   try {
     await poll(async () => hasSeenChanges(await networkd.links(), units, ours), context)
-    await networkd.reload()
+    await networkd.reload([...ours.keys()])
     await poll(async () => isSettled(await networkd.links(), ours), context)
     return { ifindexes: [...ours.keys()] }
   } catch (error) {

@@ -25,8 +25,11 @@ export interface Networkd {
   links(): Promise<ReadonlyMap<number, NetworkdLink>>
   /** What a reload would apply besides our files; undefined when that is nothing. */
   changedSinceLoad(): Promise<string | undefined>
-  /** Reads all files again, and configures the links whose file has changed. */
-  reload(): Promise<void>
+  /**
+   * Reads all files again, and configures the links whose file has changed. `ifindexes`: these also if networkd has given up
+   * on them, which a reload does not change.
+   */
+  reload(ifindexes: readonly number[]): Promise<void>
   close(): void
 }
 
@@ -86,8 +89,12 @@ function createClient(bus: Bus, host: Host, paths: Paths): Networkd {
       const gone = loaded.find(file => !isOurNetworkFile(file) && !names.has(nameOf(file)))
       return gone ?? found.find(path => (host.changedAt(path) ?? 0) > startedAt)
     },
-    async reload() {
+    async reload(ifindexes) {
       await bus.call({ ...manager, member: 'Reload' })
+      const links = await describe()
+      for (const ifindex of ifindexes)
+        if (links.get(ifindex)?.state === 'failed')
+          await bus.call({ ...manager, member: 'ReconfigureLink', signature: 'i', body: [ifindex] })
     },
     close: () => bus.close(),
   }

@@ -49,6 +49,25 @@ test(
     }),
 )
 
+test('a NIC on which networkd has given up is taken over and given back', needsNetworkd, () =>
+  withNic(async (node, nic, end) => {
+    // The kernel refuses the route, and networkd does nothing more for the NIC.
+    const refused = '[Route]\nDestination=198.51.100.0/24\nScope=link\nTCPCongestionControlAlgorithm=unknown\n'
+    const file = dhcpFile['10-netplan-all-en.network'] + refused
+    const networkd = end(await startLiveNetworkd(node, { ...dhcpFile, '10-netplan-all-en.network': file }))
+    const isIn = (state: string, device: string) =>
+      eventually(() => assert.equal(networkd.state(device), state, networkd.log()), { within: 60_000 })
+    await isIn('failed', 'ens4')
+
+    const taken = await node.agent({ interfaces: [requestedInterface(nic, 0)] })
+    assert.equal(taken.report?.verdict, 'Configured', `${taken.log}\n${networkd.log()}`)
+    await isIn('configured', 'multinic0')
+    const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
+    assert.equal(clean.report?.verdict, 'Removed', clean.log)
+    await isIn('failed', 'ens4')
+  }),
+)
+
 test('after a reboot, a NIC that was taken over from networkd has our configuration', needsNetworkd, () =>
   withNic(async (node, nic, end) => {
     end(startDhcp(node, nic))

@@ -4,7 +4,14 @@
  */
 import type { Host } from '../../../src/agent/host.ts'
 
-const changingMethods = ['Set', 'ReloadConnections', 'ActivateConnection', 'AddAndActivateConnection2', 'Reload']
+const changingMethods = [
+  'Set',
+  'ReloadConnections',
+  'ActivateConnection',
+  'AddAndActivateConnection2',
+  'Reload',
+  'ReconfigureLink',
+]
 
 export function killableHost(host: Host, allowed: number): Host {
   let done = 0

@@ -103,6 +103,7 @@ export const nodeWithBothFamilies: NodeNetworks = nodeNetworks({
   observed: { ...aNode(0), routes: [...aNode(0).routes, aRoute(2, 'fd00:ff::/64', { protocol: 2, metric: 256 })] },
   nodeAddresses: ['10.0.0.10'],
   podCIDRs: [],
+  serviceCIDRs: [],
   settings: settingsFrom(),
   ours: new Set(),
 })

@@ -17,6 +17,7 @@ export interface AgentRequest {
   specHash: string
   nodeAddresses: string[]
   podCIDRs: string[]
+  serviceCIDRs: string[]
   interfaces: Interface[]
 }
 
@@ -40,6 +41,7 @@ export function parseInput(text: string | undefined): { request?: AgentRequest; 
       specHash: input.specHash,
       nodeAddresses: input.nodeAddresses ?? [],
       podCIDRs: input.podCIDRs ?? [],
+      serviceCIDRs: input.serviceCIDRs ?? [],
       interfaces,
     },
     errors: [],
@@ -83,6 +85,7 @@ function checkInput(document: unknown, fail: Fail): void {
   for (const [key, length] of [
     ['nodeAddresses', 45],
     ['podCIDRs', 49],
+    ['serviceCIDRs', 49],
   ] as const)
     list(document, key, fail, { max: 16, optional: true }, (item, path) => {
       if (typeof item !== 'string' || item.length > length)

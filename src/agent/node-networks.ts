@@ -24,7 +24,8 @@ export interface NodeNetworksInput {
   observed: Observed
   /** In canonical notation. */
   nodeAddresses: readonly string[]
-  podCIDRs: readonly string[]
+  podCIDRs?: readonly string[]
+  serviceCIDRs?: readonly string[]
   settings: Settings
   /** Devices of requested NICs, and of NICs that multinic has configured. */
   ours: ReadonlySet<number>
@@ -92,7 +93,7 @@ function distinct(networks: readonly Cidr[]): Cidr[] {
 }
 
 function reservation(
-  { observed, nodeAddresses, podCIDRs, settings }: NodeNetworksInput,
+  { observed, nodeAddresses, podCIDRs = [], serviceCIDRs = [], settings }: NodeNetworksInput,
   foreign: readonly ObservedRoute[],
   isWired: (ifindex: number) => boolean,
 ): NodeNetworks['reservedBy'] {
@@ -104,7 +105,10 @@ function reservation(
       destination === 'default' && gateway ? [[gateway, 'the gateway of the node'] as const] : [],
     ),
   ]
-  const pods = podCIDRs.flatMap(text => parseCidr(text) ?? [])
+  const clusterNetworks = [
+    ...podCIDRs.map(text => [parseCidr(text), 'a network of Pods'] as const),
+    ...serviceCIDRs.map(text => [parseCidr(text), 'a network of Services'] as const),
+  ]
   return network => {
     for (const [text, what] of hosts) {
       const ip = parseIp(text)
@@ -112,8 +116,8 @@ function reservation(
     }
     const local = everywhere.find(other => other.family === network.family && overlaps(network, other))
     if (local) return `overlaps ${networkOf(local)}, which exists on every NIC`
-    const pod = pods.find(other => other.family === network.family && overlaps(network, other))
-    if (pod) return `overlaps ${networkOf(pod)}, a network of Pods`
+    for (const [other, what] of clusterNetworks)
+      if (other?.family === network.family && overlaps(network, other)) return `overlaps ${networkOf(other)}, ${what}`
     for (const route of foreign) {
       const other = parseCidr(route.destination)
       if (other?.family !== network.family) continue

@@ -135,11 +135,22 @@ for (const [name, { observed, env, because }] of Object.entries(reserved)) {
   })
 }
 
-test('a requested route serves packets without a source, unless it covers an address of the node, of Pods or of every NIC', () => {
-  const routes = ['172.16.0.0/12', '10.0.0.0/8', '10.244.0.0/16', '169.254.169.254/32', '10.1.2.3/32'].map(
-    destination => ({ destination, nexthop: '10.100.0.254' }),
-  )
-  const input = { interfaces: [anInterface(0, { routes })], nodeAddresses: ['10.0.0.10'], podCIDRs: ['10.244.3.0/24'] }
+test('a requested route serves packets without a source, unless it covers an address of the node, of Pods, of Services or of every NIC', () => {
+  const destinations = [
+    '172.16.0.0/12',
+    '10.0.0.0/8',
+    '10.244.0.0/16',
+    '10.96.8.0/24',
+    '169.254.169.254/32',
+    '10.1.2.3/32',
+  ]
+  const routes = destinations.map(destination => ({ destination, nexthop: '10.100.0.254' }))
+  const input = {
+    interfaces: [anInterface(0, { routes })],
+    nodeAddresses: ['10.0.0.10'],
+    podCIDRs: ['10.244.3.0/24'],
+    serviceCIDRs: ['10.96.0.0/16', 'fd00:96::/112'],
+  }
   const planned = planRun({ ...input, settings: settingsFrom(), paths: hostPaths, observed: aNode(1) })
   assert.deepEqual(unboundRulesOf(planned), [
     'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 100 priority 32516',
@@ -151,6 +162,7 @@ test('a requested route serves packets without a source, unless it covers an add
     [
       '10.0.0.0/8 contains 10.0.0.10, the address of the node',
       '10.244.0.0/16 overlaps 10.244.3.0/24, a network of Pods',
+      '10.96.8.0/24 overlaps 10.96.0.0/16, a network of Services',
       '169.254.169.254/32 overlaps 169.254.0.0/16, which exists on every NIC',
     ],
   )

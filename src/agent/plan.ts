@@ -48,6 +48,7 @@ export interface PlanInput {
   /** Addresses that the Node lists. */
   nodeAddresses: readonly string[]
   podCIDRs?: readonly string[]
+  serviceCIDRs?: readonly string[]
   settings: Settings
   paths: Paths
   observed: Observed
@@ -124,7 +125,7 @@ export function planRun(input: PlanInput): Plan {
     return desiredNics(
       list.map(({ requested }) => requested),
       settings,
-      nodeNetworks({ ...guardInput, podCIDRs: input.podCIDRs ?? [], ours: devices }),
+      nodeNetworks({ ...input, ...guardInput, ours: devices }),
     )
   }
   const allDesired = desiredOf(candidates)

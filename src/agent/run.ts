@@ -289,15 +289,7 @@ async function observeNode(context: AgentContext, known?: ObserveOptions['known'
 
 function planNode(observed: Observed, { request, settings, paths }: AgentContext, skip: ReadonlySet<number>): Plan {
   const interfaces = request.mode === 'cleanup' ? [] : request.interfaces
-  return planRun({
-    interfaces,
-    nodeAddresses: request.nodeAddresses,
-    podCIDRs: request.podCIDRs,
-    settings,
-    paths,
-    observed,
-    skip,
-  })
+  return planRun({ ...request, interfaces, settings, paths, observed, skip })
 }
 
 function withoutFailed(units: readonly Unit[], failures: Failures): Unit[] {

@@ -36,6 +36,8 @@ export const agentInput = z.object({
   nodeAddresses: z.array(z.string().max(45)).max(maxNodeNetworks).optional(),
   /** Networks of the node's Pods (Node `spec.podCIDRs`). No rule for packets without a source covers them. */
   podCIDRs: z.array(z.string().max(49)).max(maxNodeNetworks).optional(),
+  /** Networks of the cluster's Services (ServiceCIDR). No rule for packets without a source covers them either. */
+  serviceCIDRs: z.array(z.string().max(49)).max(maxNodeNetworks).optional(),
   interfaces: interfaceList,
 })
 

@@ -14,6 +14,7 @@ import type { LatestState } from './latest-state.ts'
 import type { Observed } from './plan/observed.ts'
 import { requestedOf } from './plan/requested.ts'
 import type { Step } from './plan/step.ts'
+import type { ServiceNetworks } from './service-networks.ts'
 import type { JobTrace } from './traces.ts'
 
 export interface ApplyDeps {
@@ -21,6 +22,7 @@ export interface ApplyDeps {
   configs: ConfigWriter
   latest: LatestState
   agent: AgentSettings
+  serviceNetworks: ServiceNetworks
 }
 
 /** Returns the config after the step. The trace is for a Job that the step creates. */
@@ -76,7 +78,7 @@ async function patchMetadata(
 }
 
 async function createJob(
-  { kube, latest, agent }: ApplyDeps,
+  { kube, latest, agent, serviceNetworks }: ApplyDeps,
   { node, now }: Observed,
   config: NodeConfig,
   { name, action, attempt, takesSlot }: Step & { do: 'createJob' },
@@ -85,7 +87,8 @@ async function createJob(
   if (!node) throw new Error(`cannot create Job ${name}: no node`)
   const { interfaces, specHash } = requestedOf(config)
   const traced = trace && { traceparent: trace.traceparent }
-  const job = agentJob({ config, node, interfaces, specHash, action, attempt, takesSlot, ...traced }, agent)
+  const work = { config, node, interfaces, specHash, action, attempt, takesSlot, ...traced }
+  const job = agentJob({ ...work, serviceCIDRs: await serviceNetworks() }, agent)
   try {
     latest.createdJob(await kube.create(jobs, job))
     trace?.created(name, now)

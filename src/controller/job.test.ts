@@ -139,7 +139,11 @@ test('the manifest of the Job is the one that ran on a real kubelet', () => {
 })
 
 test('the Job contains the input and the settings of the agent', () => {
-  const job = jobFor({ action: 'cleanup' }, { NIC_WAIT: '20s', NETWORK_RELOAD: 'apply', PREFLIGHT_ALLOW_UP: 'true' })
+  const networks = { serviceCIDRs: ['10.96.0.0/12'] }
+  const job = jobFor(
+    { action: 'cleanup', ...networks },
+    { NIC_WAIT: '20s', NETWORK_RELOAD: 'apply', PREFLIGHT_ALLOW_UP: 'true' },
+  )
   const [input, ...settings] = job.spec.template.spec.containers[0]?.env ?? []
   assert.equal(input?.name, 'MULTINIC_INPUT')
   assert.deepEqual(agentInput.parse(JSON.parse(input?.value ?? '')), {
@@ -152,6 +156,7 @@ test('the Job contains the input and the settings of the agent', () => {
     specHash: hashFor(config),
     nodeAddresses: ['10.0.0.11'],
     podCIDRs: ['10.244.1.0/24'],
+    ...networks,
     interfaces: config.spec.interfaces,
   })
   assert.deepEqual(settings, [
@@ -197,7 +202,7 @@ test('the largest spec that the schema accepts reaches the agent', () => {
   const { interfaces: complete } = completeInterfaces(interfaces)
   const addresses = Array.from({ length: 16 }, (_, at) => ip(at + 5_000))
   const node = aNode({ name: 'n'.repeat(253), addresses, podCIDRs: addresses.map(text => `${text}/128`) })
-  const job = jobFor({ config: largest, interfaces: complete, node })
+  const job = jobFor({ config: largest, interfaces: complete, node, serviceCIDRs: node.podCIDRs })
   const [{ name, value } = { name: '', value: '' }] = job.spec.template.spec.containers[0]?.env ?? []
   // The kernel refuses a longer string of the environment (E2BIG, MAX_ARG_STRLEN).
   const size = execFileSync('sh', ['-c', `printf %s "$${name}" | wc -c`], {

@@ -58,6 +58,8 @@ export interface JobRequest {
   action: Action
   attempt: number
   takesSlot: boolean
+  /** Networks of the cluster's Services. */
+  serviceCIDRs?: readonly string[]
   /** The trace that the Job belongs to. Neither its name nor its work depends on it. */
   traceparent?: string
 }
@@ -79,7 +81,7 @@ export function identityOf({
   specHash,
   action,
   attempt,
-}: Omit<JobRequest, 'interfaces' | 'takesSlot' | 'traceparent'>) {
+}: Pick<JobRequest, 'config' | 'node' | 'specHash' | 'action' | 'attempt'>) {
   return {
     nodeName: node.name,
     generation: config.metadata.generation ?? 0,
@@ -203,7 +205,7 @@ function environmentFor({ node }: JobRequest, { environment }: AgentSettings): R
 }
 
 /** The Job contains the whole input: the Pod needs no credentials, and the input cannot change later. */
-function inputFor({ config, node, action, specHash, interfaces }: JobRequest): AgentInput {
+function inputFor({ config, node, action, specHash, interfaces, serviceCIDRs = [] }: JobRequest): AgentInput {
   const instanceId = instanceIdOf(config)
   return {
     version: 1,
@@ -215,6 +217,7 @@ function inputFor({ config, node, action, specHash, interfaces }: JobRequest): A
     specHash,
     ...(node.addresses.length && { nodeAddresses: nodeAddressesFor(node, interfaces) }),
     ...(node.podCIDRs.length && { podCIDRs: node.podCIDRs.slice(0, maxNodeNetworks) }),
+    ...(serviceCIDRs.length && { serviceCIDRs: serviceCIDRs.slice(0, maxNodeNetworks) }),
     interfaces: interfaces.map(inputInterface),
   }
 }

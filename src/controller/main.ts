@@ -30,6 +30,7 @@ import { isNamespaceDeleting } from './observe.ts'
 import { createPodStartErrors } from './pod-start-errors.ts'
 import { nodeConfigReconciler } from './reconcile.ts'
 import { createRollout, type Rollout } from './rollout.ts'
+import { followServiceNetworks } from './service-networks.ts'
 import { createTraces } from './traces.ts'
 
 export interface NodeControllerOptions {
@@ -93,6 +94,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     const configs = apiConfigWriter(kube)
     const reconcile = nodeConfigReconciler({
       ...{ kube, latest, rollout, podStartErrors, now, agent: config.agent },
+      serviceNetworks: followServiceNetworks(kube),
       configs: bizConfigs ? entryWriter(kube, bizConfigs, configs) : configs,
       events: bizConfigs ? entryEvents(events, bizConfigs) : events,
       sources: { caches, latest, rollout, podStartErrors, policy },

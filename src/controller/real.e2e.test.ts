@@ -8,7 +8,7 @@ import { inputOf } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type RealController, startRealController } from '../../test/support/real-controller.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
-import { events, jobs, namespaces, nodes, pods } from '../kube/resources.ts'
+import { events, jobs, namespaces, nodes, pods, serviceCIDRs } from '../kube/resources.ts'
 import { aNic } from './controller.fixture.ts'
 
 type Harness = Awaited<ReturnType<RealController['install']>>
@@ -69,6 +69,12 @@ test('kubectl waits for a config, and shows it in one line', async () => {
     },
     { within },
   )
+})
+
+test('the agent gets the networks of Services', async () => {
+  const [{ spec } = assert.fail('no ServiceCIDR')] = (await real.kube.list(serviceCIDRs)).items
+  const [job = assert.fail('no Job')] = await harness.jobsOn('w1')
+  assert.deepEqual(inputOf(job.spec.template).serviceCIDRs, spec?.cidrs)
 })
 
 test('the Node gets the condition beside its own conditions', async () => {

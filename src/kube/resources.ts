@@ -42,6 +42,14 @@ export const leases: Resource<LeaseObject> = {
   namespaced: true,
 }
 
+export const serviceCIDRs: Resource<KubeObject & { spec?: { cidrs?: string[] } }> = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  kind: 'ServiceCIDR',
+  plural: 'servicecidrs',
+  namespaced: false,
+}
+
 export const crds: Resource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',

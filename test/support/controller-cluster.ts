@@ -141,7 +141,7 @@ export function controllerHarness(kube: KubeClient, kubeconfig: string, namespac
   }
 }
 
-export function inputOf(pod: PodObject): AgentInput {
+export function inputOf(pod: Pick<PodObject, 'spec'>): AgentInput {
   const variable = pod.spec.containers[0]?.env?.find(({ name }) => name === agentInputVariable)
   return JSON.parse(variable?.value ?? '{}') as AgentInput
 }

@@ -12,6 +12,12 @@ controller:
         - list
         - watch
     - apiGroups:
+        - networking.k8s.io
+      resources:
+        - servicecidrs
+      verbs:
+        - list
+    - apiGroups:
         - ""
       resources:
         - namespaces

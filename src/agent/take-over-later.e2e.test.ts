@@ -68,6 +68,37 @@ test('a NIC on which networkd has given up is taken over and given back', needsN
   }),
 )
 
+test('a NIC that networkd has configured keeps everything when its carrier is lost and comes back', needsNetworkd, () =>
+  withNic(async (node, nic, end) => {
+    end(startDhcp(node, nic))
+    const networkd = end(await startLiveNetworkd(node, dhcpFile))
+    await leased(node, nic)
+    const interfaces = [requestedInterface(nic, 0)]
+    const taken = await node.agent({ interfaces })
+    assert.equal(taken.report?.verdict, 'Configured', taken.log)
+    const isConfigured = () => assert.equal(networkd.state('multinic0'), 'configured', networkd.log())
+    await eventually(isConfigured, { within: 30_000 })
+
+    const ours = () => [
+      kernelState(node)['addresses'],
+      kernelState(node)['rules'],
+      routesInTable(node, 100).map(line => line.replace(' linkdown', '')),
+    ]
+    const state = ours()
+    for (const [to, seen] of [
+      ['down', /multinic0: Lost carrier/],
+      ['up', /multinic0: Gained carrier/],
+    ] as const) {
+      node.fabricIp('link', 'set', 'p1', to)
+      await eventually(() => assert.match(networkd.log(), seen), { within: 30_000 })
+      // It also asks networkd, which answers when it has ended its work.
+      const check = await node.agent({ mode: 'check', interfaces })
+      assert.deepEqual(ours(), state, networkd.log())
+      if (to === 'up') assert.equal(check.report?.verdict, 'InSync', check.log)
+    }
+  }),
+)
+
 test('after a reboot, a NIC that was taken over from networkd has our configuration', needsNetworkd, () =>
   withNic(async (node, nic, end) => {
     end(startDhcp(node, nic))

@@ -13,13 +13,21 @@ export function networkFile(nic: DesiredNic): string {
   const sections = [
     ['[Match]', `MACAddress=${nic.macAddress}`, `Name=${nic.name}`],
     ['[Link]', 'RequiredForOnline=no', ...(nic.mtu === undefined ? [] : [`MTUBytes=${nic.mtu}`])],
-    ['[Network]', 'LinkLocalAddressing=ipv6', `IPv6AcceptRA=${nic.acceptRa ? 'yes' : 'no'}`],
+    networkSection(nic),
     ...(nic.acceptRa ? [['[IPv6AcceptRA]', 'UseGateway=no', 'UseDNS=no']] : []),
     ...nic.addresses.map(addressSection),
     ...nic.routes.map(routeSection),
     ...nic.rules.map(ruleSection),
   ]
   return sections.map(lines => `${lines.join('\n')}\n`).join('\n')
+}
+
+/**
+ * Without a carrier, networkd would remove everything. Afterwards networkd 252 sets the default route before the route to
+ * its gateway, which the kernel refuses, and gives up.
+ */
+function networkSection({ acceptRa }: DesiredNic): string[] {
+  return ['[Network]', 'LinkLocalAddressing=ipv6', `IPv6AcceptRA=${acceptRa ? 'yes' : 'no'}`, 'IgnoreCarrierLoss=yes']
 }
 
 /** networkd 252 removes an address with a broadcast address that its file does not name, when it is reloaded. */

@@ -39,7 +39,7 @@ test('fields that only a trace needs are dropped first', () => {
   assert.deepEqual(JSON.parse(fitReport({ ...just, message: `${just.message}m` })), lean)
 })
 
-test('room that dropped port IDs leave goes to the messages', () => {
+test('L6: room that dropped port IDs leave goes to the messages', () => {
   const interfaces = Array.from({ length: 10 }, (_, id) => ({
     id,
     name: `multinic${id}`,

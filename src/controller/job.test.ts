@@ -178,7 +178,7 @@ test('an older agent never gets a requested address as one of the node, unless i
   assert.equal(listed([]), undefined)
 })
 
-test('the largest spec that the schema accepts reaches the agent', () => {
+test('L7: the largest spec that the schema accepts reaches the agent', () => {
   // Six bytes each in JSON.
   const longest = (length: number, index: number) => `${'\u0001'.repeat(length - 1)}${index}`
   const ip = (index: number) => `fd00:0000:0000:0000:0000:${(0x1000 + index).toString(16)}:255.255.255.255`

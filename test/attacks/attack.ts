@@ -20,6 +20,7 @@ import {
 } from '../rigs/host/node.ts'
 
 export interface Attack {
+  /** Several, separated by commas, if one reboot shows them all. */
   finding: string
   name: string
   /** One NIC without this. */
@@ -36,6 +37,10 @@ export interface Attack {
   cleanup?: false
   /** MAC addresses of the NICs that the agent may change: all that the rig attached, without this. */
   ours?(node: RigNode): string[]
+  /** Why the machine of the test cannot run it. */
+  skip?: string | false
+  /** Runs last, whatever happened. */
+  end?(): Promise<void>
 }
 
 export function attacks(group: string, cases: readonly Attack[], end = () => {}): void {
@@ -43,8 +48,9 @@ export function attacks(group: string, cases: readonly Attack[], end = () => {})
   suite(`attacks: ${group}`, { concurrency: 3 }, () => {
     after(end)
     for (const attack of cases)
-      test(`${attack.finding}: ${attack.name}`, () =>
-        withNode({ nics: 1, ...attack.options }, node => run(attack, node)))
+      test(`${attack.finding}: ${attack.name}`, { skip: attack.skip ?? false }, () =>
+        withNode({ nics: 1, ...attack.options }, node => run(attack, node).finally(() => attack.end?.())),
+      )
   })
 }
 

@@ -37,11 +37,11 @@ const brokenRun = async (result: AgentResult, node: RigNode) => {
   assert.deepEqual(outcomes(next), ['Configured'], next.log)
 }
 
-const broken = (name: string, script: string): Attack[] => {
+const broken = (name: string, script: string, finding = 'F5'): Attack[] => {
   const states = new Map<RigNode, string[]>()
   return [
     {
-      finding: 'F5',
+      finding,
       name: `${name}, on a configured node`,
       prepare: async node => {
         await configure(node)
@@ -56,7 +56,7 @@ const broken = (name: string, script: string): Attack[] => {
       },
     },
     {
-      finding: 'F5',
+      finding,
       name: `${name}, after the changes were made`,
       request: dualStack,
       env: node => ipWrapper(node, script.replace('$nth', '2')),
@@ -71,6 +71,7 @@ const cases: Attack[] = [
       broken(
         `the read of ${what} ${how} once`,
         `case "$lines" in "address show"*) nth $nth && lines=$(echo "$lines" | sed 's/^${line}$/${command}/') ;; esac`,
+        what === 'routes' ? 'F5, L5' : 'F5',
       ),
     ),
   ),

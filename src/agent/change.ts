@@ -47,7 +47,7 @@ export type Change =
   | { kind: 'name'; from: string; to: string; park?: true }
   | { kind: 'mtu'; from: number; to: number }
   | { kind: 'link'; from: 'up' | 'down'; to: 'up' | 'down' }
-  /** `inPlace` marks the two halves of a change of options: the NIC has the address all the time. */
+  /** `inPlace` marks the parts of a change of options or prefix length: the NIC has the address all the time. */
   | { kind: 'address'; op: Op; address: AddressSpec; inPlace?: true }
   | { kind: 'route'; op: Op; route: RouteSpec }
   | { kind: 'rule'; op: Op; rule: RuleSpec }

@@ -3,6 +3,7 @@
  *
  * Pure.
  */
+import { hostPart } from '../contract/address.ts'
 import {
   type AddressSpec,
   addressKey,
@@ -177,7 +178,7 @@ function promotionChanges(current: NicState, target: NicState): { first: Change[
   return { first: change(now, meanwhile), last: change(meanwhile, target.sysctls[promoteSecondaries] ?? now) }
 }
 
-/** An address whose options change is never absent: connections over it must survive. */
+/** An address whose options or IPv4 prefix length change is never absent: connections and routes of it must survive. */
 function addressChanges(
   current: readonly AddressSpec[],
   target: readonly AddressSpec[],
@@ -188,8 +189,14 @@ function addressChanges(
   const isReplaced = ({ cidr }: AddressSpec) => replaced.has(cidr)
   const inPlace = removed.filter(isReplaced).flatMap(old => replaceInPlace(old, successorOf(old) ?? old))
   const of = (op: 'add' | 'remove', list: readonly AddressSpec[]) =>
-    list.filter(address => !isReplaced(address)).map((address): Change => ({ kind: 'address', op, address }))
-  return { removed: of('remove', removed), added: [...inPlace, ...of('add', added)] }
+    list.map((address): Change & { kind: 'address' } => ({ kind: 'address', op, address }))
+  const gone = removed.filter(address => !isReplaced(address))
+  const fresh = added.filter(address => !isReplaced(address))
+  const getsPrefix = ({ cidr }: AddressSpec) =>
+    familyOf(cidr) === 4 && fresh.some(other => hostPart(other.cidr) === hostPart(cidr))
+  const last = of('remove', gone.filter(getsPrefix)).map((change): Change => ({ ...change, inPlace: true }))
+  const first = gone.filter(address => !getsPrefix(address))
+  return { removed: of('remove', first), added: [...inPlace, ...of('add', fresh), ...last] }
 }
 
 /**

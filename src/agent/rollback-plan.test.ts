@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { canonicalJson } from '../contract/hash.ts'
 import { afterPlan, aNode, anAddress, anInterface, planOf, settingsFrom } from './agent.fixture.ts'
 import { describeChange } from './change.ts'
+import { addressSpec } from './nic-state.ts'
 import type { Observed } from './observed.ts'
 import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
@@ -70,6 +71,23 @@ test('for a device that is gone, or another one with its ifindex, only rules and
     changes.join(),
   )
   assert.equal(changes.filter(change => change.startsWith('remove rule')).length, 5)
+})
+
+test('an address whose options change is never absent, also if the agent was killed halfway', () => {
+  const [unit] = units
+  assert.ok(unit)
+  const leased = anAddress(3, '10.100.0.10/24', { lifetime: { valid: 600, preferred: 600 } })
+  const second = anAddress(3, '10.100.0.10/32', { noPrefixRoute: true })
+  const changes = [
+    { kind: 'address', op: 'add', address: { cidr: second.cidr, noPrefixRoute: true }, inPlace: true },
+    { kind: 'address', op: 'remove', address: addressSpec(leased), inPlace: true },
+  ] as const
+  const killed: Observed = { ...before, addresses: [...before.addresses, second] }
+  const { units: planned } = planRollback([{ ...unit, changes: [...changes] }], killed)
+  assert.deepEqual(planned[0]?.changes.map(describeChange), [
+    'add address 10.100.0.10/24',
+    'remove address 10.100.0.10/32 noprefixroute',
+  ])
 })
 
 test('a removal that ends with a return to NetworkManager is rolled back with its addresses and routes', () => {

@@ -140,21 +140,28 @@ export function destinationOf({ destination, family }: RouteSpec): string {
   return destination === 'default' ? (family === 4 ? '0.0.0.0/0' : '::/0') : destination
 }
 
+/** Every NIC compares its rules with all rules of the node. */
+const ruleTexts = new WeakMap<RuleSpec, string>()
+
 /** Records keep this text: an agent must recognize the rules of an older one. */
 export function ruleText(rule: RuleSpec): string {
+  const known = ruleTexts.get(rule)
+  if (known !== undefined) return known
   const { from, to, table, suppressPrefixLength, priority } = rule
   const selectors = `${option('from', from)}${option('to', to)}`.slice(1)
   const target = `lookup ${table}${option('suppress_prefixlength', suppressPrefixLength)} priority ${priority}`
-  return selectors === '' ? target : `${selectors} ${target}`
+  const text = selectors === '' ? target : `${selectors} ${target}`
+  ruleTexts.set(rule, text)
+  return text
 }
 
-/** Texts of routes and rules are compared a thousand times in a run: joining lists would be slow. */
+/** Texts of routes are compared a hundred times in a run: joining lists would be slow. */
 function option(name: string, value: string | number | undefined): string {
   return value === undefined ? '' : ` ${name} ${value}`
 }
 
 export function familyOf(cidr: string): Family {
-  return parseCidr(cidr)?.family ?? 4
+  return cidr.includes(':') ? 6 : 4
 }
 
 /** The network of an address. */

@@ -137,7 +137,7 @@ export function planRun(input: PlanInput): Plan {
     const link = allowed.find(({ requested }) => requested.index === nic.index)?.link
     const { rules } = ownedNicOf(owned, nic) ?? {}
     const isStale = (rule: RuleSpec) =>
-      rules !== undefined && namesRule(rules, rule) && !desiredRules.has(ruleText(rule))
+      rules !== undefined && !desiredRules.has(ruleText(rule)) && namesRule(rules, rule)
     const named = link && hasMacAltname(link) ? { ...nic, macAltname: true as const } : nic
     return link ? [{ nic: named, link, isStale }] : []
   })

@@ -6,15 +6,15 @@
 export type Family = 4 | 6
 
 export interface Ip {
-  family: Family
-  value: bigint
+  readonly family: Family
+  readonly value: bigint
 }
 
 export interface Cidr {
-  family: Family
+  readonly family: Family
   /** The address as written, host bits kept. */
-  address: Ip
-  prefix: number
+  readonly address: Ip
+  readonly prefix: number
 }
 
 /** Accepts six hex pairs with colons, in either case; returns lower case. */
@@ -22,18 +22,20 @@ export function parseMac(text: string): string | undefined {
   return /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i.test(text) ? text.toLowerCase() : undefined
 }
 
-export function parseIp(text: string): Ip | undefined {
-  return text.includes(':') ? parseV6(text) : parseV4(text)
-}
+/** The agent parses the same few texts hundreds of times in a run. */
+export const parseIp = remembering((text: string): Ip | undefined =>
+  text.includes(':') ? parseV6(text) : parseV4(text),
+)
 
-export function parseCidr(text: string): Cidr | undefined {
-  const [host, length, ...rest] = text.split('/')
-  if (host === undefined || length === undefined || rest.length > 0 || !/^\d{1,3}$/.test(length)) return undefined
-  const address = parseIp(host)
+export const parseCidr = remembering((text: string): Cidr | undefined => {
+  const slash = text.indexOf('/')
+  const length = text.slice(slash + 1)
+  if (slash < 0 || !/^\d{1,3}$/.test(length)) return undefined
+  const address = parseIp(text.slice(0, slash))
   const prefix = Number(length)
   if (!address || prefix > bitsOf(address.family)) return undefined
   return { family: address.family, address, prefix }
-}
+})
 
 export function formatIp({ family, value }: Ip): string {
   return family === 4 ? formatV4(value) : formatV6(value)
@@ -92,13 +94,33 @@ function networkValue(cidr: Cidr): bigint {
   return (cidr.address.value >> hostBits(cidr)) << hostBits(cidr)
 }
 
+const maxRemembered = 1_000
+
+/** Forgets everything when it is full: a service that runs for weeks sees any number of texts. */
+function remembering<T>(parse: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>()
+  return text => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    if (known.size === maxRemembered) known.clear()
+    const parsed = parse(text)
+    known.set(text, parsed)
+    return parsed
+  }
+}
+
 const fourNumbers = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/
 
 function parseV4(text: string): Ip | undefined {
-  const [, ...parts] = fourNumbers.exec(text) ?? []
-  const bytes = parts.map(Number)
-  if (bytes.length === 0 || bytes.some(byte => byte > 255)) return undefined
-  return { family: 4, value: BigInt(bytes.reduce((value, byte) => value * 256 + byte, 0)) }
+  const parts = fourNumbers.exec(text)
+  if (!parts) return undefined
+  let value = 0
+  for (let index = 1; index <= 4; index++) {
+    const byte = Number(parts[index])
+    if (byte > 255) return undefined
+    value = value * 256 + byte
+  }
+  return { family: 4, value: BigInt(value) }
 }
 
 function parseV6(text: string): Ip | undefined {

@@ -14,7 +14,7 @@ import { withCompiledCode } from './code-cache.ts'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 export async function buildAgent(outfile: string): Promise<string[]> {
-  const packages = await bundle('src/agent/entry.ts', outfile, 'cjs')
+  const packages = await bundle('src/agent/entry.ts', outfile, 'cjs', { minify: true })
   withCompiledCode(outfile)
   return packages
 }

@@ -116,21 +116,23 @@ function namesFinally(text: string, { macAddress }: DesiredNic): boolean {
   })
 }
 
-/** Foreign files that configure the NIC by its MAC address or its former name, and lose at boot. */
+/** Files of others that may configure a NIC. */
+export function foreignFiles({ files }: Observed, paths: Paths, ours: ReadonlySet<string>): [string, FileState][] {
+  const directories = [paths.netplan, paths.networkd, paths.networkManager]
+  return Object.entries(files).filter(
+    ([path]) => !ours.has(path) && directories.some(directory => path.startsWith(`${directory}/`)),
+  )
+}
+
+/** Those that configure the NIC by its MAC address or its former name, and lose at boot. */
 export function filesThatLose(
   { macAddress }: DesiredNic,
   formerName: string,
-  { files }: Observed,
-  paths: Paths,
-  ours: ReadonlySet<string>,
+  foreign: readonly [string, FileState][],
 ): string[] {
   const name = formerName.replace(/[^\w-]/g, '\\$&')
   const byName = new RegExp(`^\\s*(["']?${name}["']?\\s*:|(Name|interface-name)\\s*=\\s*${name}\\s*$)`, 'm')
-  const directories = [paths.netplan, paths.networkd, paths.networkManager]
-  return Object.entries(files)
-    .filter(([path]) => !ours.has(path) && directories.some(directory => path.startsWith(`${directory}/`)))
-    .filter(([, { text }]) => mentions(text, macAddress) || byName.test(text))
-    .map(([path]) => path)
+  return foreign.filter(([, { text }]) => mentions(text, macAddress) || byName.test(text)).map(([path]) => path)
 }
 
 /** `#` starts a comment in all three file formats. */

@@ -47,7 +47,8 @@ const defaultMetric6 = 1024
 
 export function desiredNics(interfaces: readonly Interface[], settings: Settings, node: NodeNetworks): DesiredNic[] {
   const sorted = [...interfaces].sort((a, b) => a.index - b.index)
-  const cidrsOf = (nic: Interface) => addressesOf(nic).flatMap(text => parseCidr(text) ?? [])
+  const networks = new Map(sorted.map(nic => [nic, addressesOf(nic).flatMap(text => parseCidr(text) ?? [])]))
+  const cidrsOf = (nic: Interface) => networks.get(nic) ?? []
   // Without the flag noprefixroute, the main table has the networks of all NICs too.
   const inMain = settings.noPrefixRoute ? [] : sorted.flatMap(cidrsOf).filter(cidr => cidr.prefix < bitsOf(cidr.family))
   const overOtherNics = [...node.overOtherNics, ...inMain]

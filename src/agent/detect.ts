@@ -69,6 +69,7 @@ function whyNetworkManager(
 
 /** The key `renderer` of the mapping `network`. The agent has no YAML parser: it reads the block style and one-line maps. */
 function rendererIn(text: string): string | undefined {
+  if (!text.includes('renderer')) return undefined
   const lines = text.split('\n').map(line => line.replace(/(^|\s)#.*/, ''))
   const start = lines.findIndex(line => /^["']?network["']?\s*:/.test(line))
   if (start < 0) return undefined

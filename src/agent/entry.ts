@@ -10,7 +10,14 @@ import { runAgent } from './main.ts'
 import { pathsUnder } from './paths.ts'
 
 /** A run ends before any of its code is hot: optimizing compilers and their threads only cost time. */
-const forShortRuns = ['--no-sparkplug', '--no-maglev', '--no-opt', '--no-parallel-scavenge']
+const forShortRuns = [
+  '--no-sparkplug',
+  '--no-maglev',
+  '--no-opt',
+  '--no-parallel-scavenge',
+  // Inline caches pay off with the third call of a function.
+  '--invocation-count-for-feedback-allocation=2',
+]
 // Set the flags after everything is loaded: V8 rejects cached code that was compiled with other flags. node:cluster is
 // loaded with the first server.
 process.getBuiltinModule('node:cluster')

@@ -15,6 +15,7 @@ import { sysctlKeys } from './nic-state.ts'
 import {
   type Address,
   type FileState,
+  ifindexes,
   type Link,
   linksByMac,
   type Manager,
@@ -72,13 +73,14 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
   const needsRules6 = ipv6 && !(ipv4Only && Object.values(files).every(({ text }) => !ipv6Address.test(text)))
   const rules6 = needsRules6 ? (known?.rules6 ?? (await readRules6(host))) : []
   const { links, addresses } = parseLinks(itemsOf(rawLinks, 'address show'))
+  const devices = ifindexes(links)
   const rules4 = parseRules(itemsOf(rawRules, 'rule list'), 4)
   requireRules(rules4)
   const selected = rawAnswers
     .slice(0, questions.length)
-    .flatMap((raw, index) => parseRoutes(pathItems(raw, questions[index] ?? ''), links))
+    .flatMap((raw, index) => parseRoutes(pathItems(raw, questions[index] ?? ''), devices))
   const pathTo = (address: string | undefined) => selected.find(route => hostPart(route.destination) === address)
-  const answers = rawAnswers.slice(questions.length).map(({ items = [] }) => parseRoutes(items, links)[0] ?? null)
+  const answers = rawAnswers.slice(questions.length).map(({ items = [] }) => parseRoutes(items, devices)[0] ?? null)
   const path = pathTo(apiServer)
   const bootID = host.readValue(paths.bootID) ?? ''
   const owned = Object.values(files).flatMap(file => parseRecord(file.text)?.mac ?? macAddressIn(file.text) ?? [])
@@ -86,7 +88,7 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
   return {
     links,
     addresses,
-    routes: parseRoutes(itemsOf(rawRoutes, 'route show'), links),
+    routes: parseRoutes(itemsOf(rawRoutes, 'route show'), devices),
     rules: [...rules4, ...rules6],
     neighbours: parseNeighbours(itemsOf(rawNeighbours, 'neigh show'), links),
     files,
@@ -134,8 +136,13 @@ function pathItems(result: IpResult, command: string): unknown[] {
 
 /** The files alone. */
 export function observeFiles(host: Host, paths: Paths): ObservedFiles {
-  const directories = configDirectories(paths).filter(directory => host.list(directory) !== undefined)
-  return { files: readFiles(host, paths), directories }
+  const names = new Map<string, string[] | undefined>()
+  const list = (directory: string) => {
+    if (!names.has(directory)) names.set(directory, host.list(directory))
+    return names.get(directory)
+  }
+  const directories = configDirectories(paths).filter(directory => list(directory) !== undefined)
+  return { files: readFiles({ ...host, list }, paths), directories }
 }
 
 /** Empty on a machine without DMI. */
@@ -191,10 +198,11 @@ function readFiles(host: Host, paths: Paths): Record<string, FileState> {
   const { netplan, networkScripts } = paths
   for (const directory of [netplan, ...profileDirectories(paths), networkScripts, recordsDirectory(paths)])
     for (const name of host.list(directory) ?? []) if (isConfigFile(name)) read(`${directory}/${name}`)
-  for (const name of host.list(paths.networkd) ?? []) if (name.endsWith('.network')) read(`${paths.networkd}/${name}`)
-  for (const index of allIndexes)
-    for (const path of filesOfIndex(paths, index))
-      if ([paths.networkd, paths.udevRules, paths.sysctl].some(directory => path.startsWith(directory))) read(path)
+  const ours = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
+  for (const directory of [paths.networkd, paths.udevRules, paths.sysctl])
+    for (const name of host.list(directory) ?? [])
+      if (ours.has(`${directory}/${name}`) || (directory === paths.networkd && name.endsWith('.network')))
+        read(`${directory}/${name}`)
   for (const path of earlierFiles(paths, host.list)) read(path)
   return files
 }

@@ -209,8 +209,13 @@ export function parseLinks(raw: unknown[]): { links: Link[]; addresses: Address[
   return { links: entries.map(parseLink), addresses: entries.flatMap(parseAddresses) }
 }
 
+/** By name: `ip` prints no ifindex beside a route or neighbour. */
+export function ifindexes(links: readonly Link[]): ReadonlyMap<string, number> {
+  return new Map(links.map(link => [link.name, link.ifindex]))
+}
+
 export function parseNeighbours(raw: unknown[], links: readonly Link[]): Neighbour[] {
-  const index = new Map(links.map(link => [link.name, link.ifindex]))
+  const index = ifindexes(links)
   return (raw as RawNeighbour[]).map(({ dst, dev, lladdr, state = [] }) => ({
     ifindex: index.get(dev) ?? 0,
     address: dst,
@@ -219,8 +224,7 @@ export function parseNeighbours(raw: unknown[], links: readonly Link[]): Neighbo
   }))
 }
 
-export function parseRoutes(raw: unknown[], links: readonly Link[]): ObservedRoute[] {
-  const index = new Map(links.map(link => [link.name, link.ifindex]))
+export function parseRoutes(raw: unknown[], index: ReadonlyMap<string, number>): ObservedRoute[] {
   return (raw as RawRoute[]).flatMap(withoutNexthops6).map(entry => {
     const gateway = entry.gateway ?? entry.via?.host
     const family = entry.dst.includes(':') || entry.pref !== undefined || gateway?.includes(':') ? 6 : 4

@@ -2,7 +2,7 @@
  * What one pass over the node came to. The report is made from the results of all passes.
  */
 import type { Failure, Failures } from './apply.ts'
-import { filesThatLose } from './boot-order.ts'
+import { filesThatLose, foreignFiles } from './boot-order.ts'
 import type { AgentContext } from './context.ts'
 import { fileChangesOf } from './files.ts'
 import type { Observed } from './observed.ts'
@@ -89,9 +89,10 @@ function withTakeOver(
 ): Map<number, string> {
   const all = new Map(notes)
   const ours = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
+  const foreign = foreignFiles(observed, paths, ours)
   for (const { nic, link } of accepted) {
     const unit = applyUnitOf(committed, nic.index)
-    const files = unit ? filesThatLose(nic, link.name, observed, paths, ours) : []
+    const files = unit ? filesThatLose(nic, link.name, foreign) : []
     const texts = [
       unit && describeTakeOver(unit.changes),
       ...files.map(path => `${path} configures this NIC too, but the files of multinic win at boot`),

@@ -385,8 +385,10 @@ function restoredSysctls(
 
 /** NetworkManager keeps a NIC that has our profile, unless something other than files has to change. */
 function changesTowards(now: NicState, target: NicState): Change[] {
-  const changes = changesBetween(now, target)
-  if (now.manager === 'ours' && changes.every(change => change.kind === 'file')) return changes
+  if (now.manager === 'ours') {
+    const changes = changesBetween(now, target)
+    if (changes.every(change => change.kind === 'file')) return changes
+  }
   return changesBetween(now, { ...target, manager: 'none', sysctls: { ...target.sysctls, ...kernelLinkLocal(now) } })
 }
 

@@ -69,13 +69,14 @@ export function lookupTargets(
   interfaces: readonly Interface[],
   nodeAddresses: readonly string[],
 ): Map<number, string[]> {
-  const local = new Set([...interfaces.flatMap(nic => addressesOf(nic).map(hostPart)), ...nodeAddresses])
+  const nics = interfaces.map(nic => ({ nic, addresses: addressesOf(nic) }))
+  const local = new Set([...nics.flatMap(({ addresses }) => addresses.map(hostPart)), ...nodeAddresses])
   return new Map(
-    interfaces.map(nic => {
-      const networks = [...addressesOf(nic), ...(nic.routes ?? []).map(route => route.destination)]
+    nics.map(({ nic, addresses }) => {
+      const networks = [...addresses, ...(nic.routes ?? []).map(route => route.destination)]
       const neighbours = networks.flatMap(text => neighbourIn(parseCidr(text), local) ?? [])
       const gateway = nic.gateway === undefined ? [] : [canonical(nic.gateway) ?? nic.gateway]
-      const families = new Set(addressesOf(nic).map(familyOf))
+      const families = new Set(addresses.map(familyOf))
       const all = [...gateway, ...neighbours].filter(to => !local.has(to) && !isLinkLocal(to))
       return [nic.index, [...new Set(all)].filter(to => families.has(familyOf(to)))]
     }),

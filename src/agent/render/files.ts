@@ -17,13 +17,29 @@ import { keyfile } from './networkmanager.ts'
 const secret = 0o600
 const open = 0o644
 
+type Rendered = [directory: string, name: string, mode: number, text: string][]
+
+/** The planner and the last check of a run need the same files. */
+const known = new WeakMap<DesiredNic, { backend: BackendKind; paths: Paths; files: Rendered }>()
+
 export function filesFor(
   backend: BackendKind,
   nic: DesiredNic,
   paths: Paths,
   directories: readonly string[],
 ): Record<string, FileState> {
-  const files: [directory: string, name: string, mode: number, text: string][] = [
+  const last = known.get(nic)
+  const files = last?.backend === backend && last.paths === paths ? last.files : render(backend, nic, paths)
+  known.set(nic, { backend, paths, files })
+  return Object.fromEntries(
+    files
+      .filter(([directory]) => directories.includes(directory))
+      .map(([directory, name, mode, text]) => [`${directory}/${name}`, { text, mode, uid: 0, gid: 0 }]),
+  )
+}
+
+function render(backend: BackendKind, nic: DesiredNic, paths: Paths): Rendered {
+  const files: Rendered = [
     [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic)],
     [paths.udevRules, `05-${nic.name}.rules`, open, udevRule(nic)],
     [paths.sysctl, `9${nic.index}-${nic.name}.conf`, open, sysctlFile(nic)],
@@ -38,9 +54,5 @@ export function filesFor(
     files.push([paths.networkd, `05-${nic.name}.network`, open, networkFile(nic)])
     files.push([paths.netplan, `9${nic.index}-${nic.name}.yaml`, secret, netplanFile(nic)])
   }
-  return Object.fromEntries(
-    files
-      .filter(([directory]) => directories.includes(directory))
-      .map(([directory, name, mode, text]) => [`${directory}/${name}`, { text, mode, uid: 0, gid: 0 }]),
-  )
+  return files
 }

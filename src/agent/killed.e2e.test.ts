@@ -35,7 +35,7 @@ test('a run in which two NICs exchange their indexes may be killed after every s
 const onNetworkManager = { timeout: 20 * 60_000, skip: !hasNetworkManager && 'NetworkManager is not installed' }
 
 test(
-  'beside NetworkManager and with probes, a run that adds or removes two NICs may be killed after every step',
+  'beside NetworkManager, a run that adds or removes two NICs may be killed after every step',
   onNetworkManager,
   () =>
     killAtEveryStep({
@@ -61,14 +61,16 @@ test(
     }),
 )
 
-test('beside NetworkManager and with probes, a run that adds or removes ten NICs may be killed', onNetworkManager, () =>
-  killAtEveryStep({
-    nics: 10,
-    from: () => [],
-    to: nics => nics.map((nic, id) => requestedInterface(nic, id)),
-    minSteps: [200, 200],
-    networkManager: true,
-    // A prime: the kills hit every kind of step, of one NIC or another.
-    stride: 17,
-  }),
+test(
+  'beside NetworkManager, a run that adds or removes ten NICs may be killed after every kind of step',
+  onNetworkManager,
+  () =>
+    killAtEveryStep({
+      nics: 10,
+      from: () => [],
+      to: nics => nics.map((nic, id) => requestedInterface(nic, id)),
+      minSteps: [200, 200],
+      networkManager: true,
+      sampled: true,
+    }),
 )

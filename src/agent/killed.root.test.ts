@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { killAtEveryStep } from '../../test/rigs/host/kill-at-every-step.ts'
 import { requestedInterface } from '../../test/rigs/host/node.ts'
 
-test('a run that adds or removes two NICs may be killed after every step', { timeout: 280_000 }, () =>
+test('a run that adds or removes two NICs may be killed after every step', { timeout: 10 * 60_000 }, () =>
   killAtEveryStep({
     nics: 2,
     from: () => [],

@@ -8,7 +8,7 @@ import { startDhcp, startMonitor } from '../../test/rigs/host/dhcp.ts'
 import { kernelState, routesInTable } from '../../test/rigs/host/kernel-state.ts'
 import { hasNetworkManager, makeNetworkManagerHost, startNetworkManager } from '../../test/rigs/host/network-manager.ts'
 import { startLiveNetworkd } from '../../test/rigs/host/networkd.ts'
-import { requestedInterface } from '../../test/rigs/host/node.ts'
+import { type RigNode, requestedInterface } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { dhcpFile, givenBack, leased, withNic } from './take-over.fixture.ts'
 
@@ -99,6 +99,12 @@ test('a NIC that networkd has configured keeps everything when its carrier is lo
   }),
 )
 
+function ours(node: RigNode): unknown {
+  const { links, addresses, rules } = kernelState(node)
+  const table = routesInTable(node, 100).map(line => line.replace('proto kernel', 'proto static'))
+  return [links?.slice(2), addresses?.filter(line => line.startsWith('multinic')), rules, table.sort()]
+}
+
 test('after a reboot, a NIC that was taken over from networkd has our configuration', needsNetworkd, () =>
   withNic(async (node, nic, end) => {
     end(startDhcp(node, nic))
@@ -107,18 +113,14 @@ test('after a reboot, a NIC that was taken over from networkd has our configurat
     const interfaces = [requestedInterface(nic, 0)]
     const taken = await node.agent({ interfaces })
     assert.equal(taken.report?.verdict, 'Configured', taken.log)
-    const ours = () => {
-      const { links, addresses, rules } = kernelState(node)
-      return [links?.slice(2), addresses?.filter(line => line.startsWith('multinic')), rules, routesInTable(node, 100)]
-    }
-    const state = ours()
+    const state = ours(node)
     await before.stop()
 
     await node.reboot()
     node.ip('link', 'set', 'lo', 'up')
     await runUdev(node)
     const networkd = end(await startLiveNetworkd(node, dhcpFile))
-    await eventually(() => assert.deepEqual(ours(), state, networkd.log()), { within: 60_000, every: 250 })
+    await eventually(() => assert.deepEqual(ours(node), state, networkd.log()), { within: 60_000, every: 250 })
     assert.doesNotMatch(node.exec('cat', '/proc/net/udp'), /:0044 /)
   }),
 )
@@ -134,6 +136,7 @@ test(
       await leased(node, nic)
       const taken = await node.agent({ interfaces: [requestedInterface(nic, 0)] })
       assert.equal(taken.report?.verdict, 'Configured', taken.log)
+      const state = ours(node)
       await before.stop()
 
       await node.reboot()
@@ -143,6 +146,8 @@ test(
       const isActive = () =>
         assert.match(manager.nmcli('-t', '-f', 'DEVICE,STATE,CONNECTION', 'device'), /multinic0:connected:multinic0/)
       await eventually(isActive, { within: 60_000, every: 200 })
+      await eventually(() => assert.deepEqual(ours(node), state), { within: 60_000, every: 250 })
+      assert.doesNotMatch(node.exec('cat', '/proc/net/udp'), /:0044 /)
       await givenBack(node, nic)
       assert.equal(manager.nmcli('-t', '-f', 'TYPE', 'connection').match(/ethernet/g)?.length, 1)
     }),

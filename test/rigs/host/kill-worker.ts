@@ -2,13 +2,15 @@
  * Runs inside a node's network namespace. Kills the agent and its process group after every step of the change from one
  * request to another, lets the next run recover, and compares the whole node with its old and its new state. With two
  * DIRECTIONS it repeats that for the way back. With BOOTED, NetworkManager has activated our profiles, as after a boot.
- * Prints the number of steps of each direction.
+ * With SAMPLED, it kills after the first, the last and the middle one of the steps of each kind. Prints the kinds of the
+ * steps of each direction.
  *
- *   kill-worker.ts ROOT AGENT PROBE INPUT-FROM INPUT-TO PART PARTS DIRECTIONS BOOTED
+ *   kill-worker.ts ROOT AGENT PROBE INPUT-FROM INPUT-TO PART PARTS DIRECTIONS BOOTED SAMPLED
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { kernelHost } from '../../../src/agent/host.ts'
 import { connectNetworkManager } from '../../../src/agent/network-manager.ts'
@@ -22,7 +24,7 @@ import { silent } from '../../../src/telemetry/log.ts'
 import { withoutWaits } from './killable-host.ts'
 
 const [root = '', agent = '', probe = '', textFrom = '', textTo = '', ...numbers] = process.argv.slice(2)
-const [part = 0, parts = 1, directions = 1, booted = 0] = numbers.map(Number)
+const [part = 0, parts = 1, directions = 1, booted = 0, sampled = 0] = numbers.map(Number)
 const paths = pathsUnder(root)
 const host = withoutWaits(kernelHost())
 const networkManager = await connectNetworkManager(host, paths)
@@ -39,6 +41,8 @@ const macAddresses = [...inputFrom.interfaces, ...inputTo.interfaces].map(nic =>
 interface Endpoint {
   input: AgentInput
   state: string
+  /** Kinds of the steps that lead to it from the other endpoint. */
+  kinds: string[]
 }
 
 /** Starts the agent as the leader of a process group. Returns its exit code or signal. */
@@ -109,13 +113,25 @@ async function finalState(): Promise<string> {
   return last
 }
 
-async function killAtEveryStep(from: Endpoint, to: Endpoint): Promise<number> {
+/** Numbers of steps after which to kill. */
+function* killsOf(kinds: readonly string[]): Generator<number> {
+  if (!sampled) for (let steps = part; ; steps += parts) yield steps
+  const chosen = new Set<number>()
+  for (const kind of new Set(kinds)) {
+    const steps = kinds.flatMap((each, index) => (each === kind ? index + 1 : []))
+    for (const at of [0, steps.length >> 1, steps.length - 1]) chosen.add(steps[at] ?? 0)
+  }
+  yield* [...chosen].sort((a, b) => a - b).filter((_, index) => index % parts === part)
+  yield unlimited
+}
+
+async function killAtEveryStep(from: Endpoint, to: Endpoint): Promise<void> {
   const name = `part ${part} of ${parts}`
-  for (let steps = part; ; steps += parts) {
+  for (const steps of killsOf(to.kinds)) {
     const end = await run(to.input, steps)
     if (end === 0) {
       assert.equal(await settledState(to.state), to.state, `${name}, without a kill`)
-      return steps
+      return
     }
     assert.equal(end, 'SIGKILL', `${name}, step ${steps}`)
     // The recovery may be killed as well.
@@ -132,7 +148,8 @@ async function killAtEveryStep(from: Endpoint, to: Endpoint): Promise<number> {
 
 async function applyInput(input: AgentInput): Promise<Endpoint> {
   await apply(input)
-  return { input, state: await finalState() }
+  const kinds = JSON.parse(readFileSync(`${root}/steps.json`, 'utf8')) as string[]
+  return { input, state: await finalState(), kinds }
 }
 
 // The first runs create directories and backups, which are not compared.
@@ -140,7 +157,7 @@ for (const input of [inputTo, inputFrom]) await applyInput(input)
 const to = await applyInput(inputTo)
 const from = await applyInput(inputFrom)
 assert.notEqual(from.state, to.state)
-const steps = [await killAtEveryStep(from, to)]
-if (directions > 1) steps.push(await killAtEveryStep(to, from))
+await killAtEveryStep(from, to)
+if (directions > 1) await killAtEveryStep(to, from)
 networkManager?.close()
-process.stdout.write(`${JSON.stringify(steps)}\n`)
+process.stdout.write(`${JSON.stringify([to.kinds, from.kinds].slice(0, directions))}\n`)

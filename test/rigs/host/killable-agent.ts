@@ -1,7 +1,9 @@
 /**
  * An agent that kills itself after a number of steps: `killable-agent.ts ROOT STEPS PROBE INPUT`; without INPUT only the
- * recovery runs. PROBE is the mode of the probes. Exits with the agent's own code if it needs no more than STEPS steps.
+ * recovery runs. PROBE is the mode of the probes. If it needs no more than STEPS steps, it writes their kinds to
+ * ROOT/steps.json and exits with the agent's own code.
  */
+import { writeFileSync } from 'node:fs'
 import { kernelHost } from '../../../src/agent/host.ts'
 import { runAgent } from '../../../src/agent/main.ts'
 import { connectNetworkManager } from '../../../src/agent/network-manager.ts'
@@ -11,7 +13,8 @@ import { silent } from '../../../src/telemetry/log.ts'
 import { killableHost } from './killable-host.ts'
 
 const [root = '', steps = '', probe = 'off', input] = process.argv.slice(2)
-const host = killableHost(kernelHost(), Number(steps))
+const kinds: string[] = []
+const host = killableHost(kernelHost(), Number(steps), kinds)
 const paths = pathsUnder(root)
 
 async function run(): Promise<void> {
@@ -20,6 +23,7 @@ async function run(): Promise<void> {
     await recover({ host, networkManager, paths, log: silent })
     networkManager?.close()
   } else process.exitCode = await runAgent({ env: { MULTINIC_INPUT: input, ...quick }, host, log: silent, paths })
+  writeFileSync(`${root}/steps.json`, JSON.stringify(kinds))
 }
 
 /** Without probes no other host has to reply; what counts is that a probe can be killed too. */

@@ -13,21 +13,29 @@ const changingMethods = [
   'ReconfigureLink',
 ]
 
-export function killableHost(host: Host, allowed: number): Host {
-  let done = 0
-  const step = <Args extends unknown[]>(act: (...args: Args) => void) => {
+/** Begins the kinds of D-Bus calls. */
+export const busCall = 'call'
+
+/** Steps of the same kind differ only in numbers: one for each NIC, for example. */
+const kindOf = (text: string) => text.replace(/[0-9a-f]{12}|\d+/g, '#')
+
+/** Adds the kind of every step to `kinds`. */
+export function killableHost(host: Host, allowed: number, kinds: string[] = []): Host {
+  const step = <Args extends unknown[]>(describe: (...args: Args) => string, act: (...args: Args) => void) => {
     return (...args: Args) => {
-      if (done >= allowed) killGroup()
-      done++
+      if (kinds.length >= allowed) killGroup()
+      kinds.push(kindOf(describe(...args)))
       act(...args)
     }
   }
+  const onPath = <Args extends unknown[]>(name: string, act: (path: string, ...args: Args) => void) =>
+    step((path: string, ..._: Args) => `${name} ${path}`, act)
   return {
     ...withoutWaits(host),
     async ip(args, lines = []) {
       if (!args.includes('-batch') || args.includes('-j')) return host.ip(args, lines)
-      const possible = lines.slice(0, allowed - done)
-      done += possible.length
+      const possible = lines.slice(0, allowed - kinds.length)
+      kinds.push(...possible.map(kindOf))
       const result = possible.length > 0 ? await host.ip(args, possible) : { code: 0, stdout: '', stderr: '' }
       if (possible.length < lines.length) killGroup()
       return result
@@ -36,21 +44,25 @@ export function killableHost(host: Host, allowed: number): Host {
       const stream = await host.connect(path)
       if (!stream) return undefined
       const write = stream.write.bind(stream) as (message: Buffer) => boolean
-      const change = step((message: Buffer) => void write(message))
       // A message holds the name of its method.
-      stream.write = ((message: Buffer | string) =>
-        changingMethods.some(method => message.includes(`\0${method}\0`))
-          ? change(Buffer.from(message))
-          : write(Buffer.from(message))) as typeof stream.write
+      const methodOf = (message: Buffer) => changingMethods.find(method => message.includes(`\0${method}\0`))
+      const change = step(
+        (message: Buffer) => `${busCall} ${methodOf(message)}`,
+        message => void write(message),
+      )
+      stream.write = ((text: Buffer | string) => {
+        const message = Buffer.from(text)
+        return methodOf(message) === undefined ? write(message) : change(message)
+      }) as typeof stream.write
       return stream
     },
-    writeFile: step(host.writeFile),
-    rename: step(host.rename),
-    removeFile: step(host.removeFile),
-    makeDirectory: step(host.makeDirectory),
-    removeDirectory: step(host.removeDirectory),
-    writeValue: step(host.writeValue),
-    writeReport: step(host.writeReport),
+    writeFile: onPath('writeFile', host.writeFile),
+    rename: onPath('rename', host.rename),
+    removeFile: onPath('removeFile', host.removeFile),
+    makeDirectory: onPath('makeDirectory', host.makeDirectory),
+    removeDirectory: onPath('removeDirectory', host.removeDirectory),
+    writeValue: onPath('writeValue', host.writeValue),
+    writeReport: onPath('writeReport', host.writeReport),
   }
 }
 

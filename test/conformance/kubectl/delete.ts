@@ -30,10 +30,10 @@ export function deleteCases(session: () => KubectlSession): void {
     const spec = { nodeName: 'held', interfaces: [] }
     const metadata = { ...key, finalizers: ['multinic.io/hold'] }
     await kube.create(nodeConfigs, { apiVersion: 'multinic.io/v1', kind: 'MultiNicNodeConfig', metadata, spec })
-    assert.match(await k('delete', 'mnnc', 'held', '-n', namespace, '--wait=false'), /deleted/)
     const deleting = k('delete', 'mnnc', 'held', '-n', namespace)
     const at = ['-o', 'jsonpath={.metadata.deletionTimestamp}']
-    assert.match(await k('get', 'mnnc', 'held', '-n', namespace, ...at), /^20\d\d-/)
+    // The request has arrived: otherwise the object could be gone before it.
+    await eventually(async () => assert.match(await k('get', 'mnnc', 'held', '-n', namespace, ...at), /^20\d\d-/), soon)
     const none = '{"metadata":{"finalizers":null}}'
     assert.match(await k('patch', 'mnnc', 'held', '-n', namespace, '--type=merge', '-p', none), /patched/)
     assert.match(await deleting, /deleted/)

@@ -1,8 +1,7 @@
 /**
  * `multinic support-bundle`: objects and logs for a support case, as plain files in a directory.
  *
- * Secrets are never read. Values of variables and settings with a secret-like name are removed, and so is the copy of an
- * object that `kubectl apply` keeps in an annotation.
+ * Secrets are never read. Of other objects only the listed fields are written (support-fields.ts).
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,10 +11,11 @@ import type { KubeObject } from '../contract/object.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import type { KubeClient } from '../kube/client.ts'
 import { deployments, events, jobs, nodes, pods } from '../kube/resources.ts'
-import type { Resource } from '../kube/types.ts'
+import type { EventObject, PodObject, Resource } from '../kube/types.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type ClusterFlags, withCluster } from './cluster.ts'
 import { CliError, type Ending, type Io } from './io.ts'
+import { bundleFields, type Fields, keep, withoutUserinfo } from './support-fields.ts'
 
 export interface SupportFlags extends ClusterFlags {
   directory: string
@@ -26,21 +26,26 @@ const agents = 'app.kubernetes.io/name=multinic-agent'
 
 interface Selection {
   resource: Resource<KubeObject>
+  fields: Fields
   /** In the namespace of MultiNIC; otherwise in all namespaces. */
   inNamespace?: boolean
   labelSelector?: string
 }
 
 const selections: Record<string, Selection> = {
-  openstackconfigs: { resource: openstackConfigs },
-  multinicnodeconfigs: { resource: nodeConfigs },
-  multinicbizconfigs: { resource: bizConfigs },
-  nodes: { resource: nodes },
-  deployments: { resource: deployments, inNamespace: true, labelSelector: ours },
-  jobs: { resource: jobs, inNamespace: true, labelSelector: agents },
-  pods: { resource: pods, inNamespace: true },
-  events: { resource: events, inNamespace: true },
+  openstackconfigs: { resource: openstackConfigs, fields: bundleFields.openstackConfig },
+  multinicnodeconfigs: { resource: nodeConfigs, fields: bundleFields.nodeConfig },
+  multinicbizconfigs: { resource: bizConfigs, fields: bundleFields.bizConfig },
+  nodes: { resource: nodes, fields: bundleFields.node },
+  deployments: { resource: deployments, fields: bundleFields.deployment, inNamespace: true, labelSelector: ours },
+  pods: { resource: pods, fields: bundleFields.pod, inNamespace: true, labelSelector: ours },
+  'agent-jobs': { resource: jobs, fields: bundleFields.job, inNamespace: true, labelSelector: agents },
+  'agent-pods': { resource: pods, fields: bundleFields.agentPod, inNamespace: true, labelSelector: agents },
 }
+
+/** Other containers of a Pod, such as those of a service mesh, are not ours to publish. */
+const ownContainers = new Set(['controller', 'operator', 'viola', 'viola-api', 'inventory', 'agent'])
+const ownSources = new Set(['multinic-controller', 'multinic-operator'])
 
 const logLines = 2_000
 
@@ -53,21 +58,34 @@ export async function supportBundle(io: Io, flags: SupportFlags): Promise<Ending
   await withCluster(io, flags, async ({ kube, namespace }) => {
     const save = (file: string, text: string) => writeFile(join(directory, file), text, { mode: 0o600 })
     await save('version.json', jsonText((await kube.raw('GET', '/version')).body))
-    for (const [name, { resource, inNamespace, labelSelector }] of Object.entries(selections))
-      try {
+    const collect = async (what: string, collection: () => Promise<unknown>) =>
+      collection().catch(error => missing.push(`${what}: ${messageOf(error)}`))
+    const found: Record<string, KubeObject[]> = {}
+    for (const [name, { resource, fields, inNamespace, labelSelector }] of Object.entries(selections))
+      await collect(name, async () => {
         const where = { ...(inNamespace && { namespace }), ...(labelSelector && { labelSelector }) }
         const { items } = await kube.list(resource, where)
-        await save(`${name}.json`, jsonText(items.map(withoutSecrets)))
-      } catch (error) {
-        missing.push(`${name}: ${messageOf(error)}`)
-      }
-    const found = await kube.list(pods, { namespace }).catch(() => ({ items: [] }))
-    for (const { metadata } of found.items.filter(({ metadata }) => isOurs(metadata.labels)))
-      try {
-        await save(`${metadata.name}.log`, await logOf(kube, namespace, metadata.name))
-      } catch (error) {
-        missing.push(`log of ${metadata.name}: ${messageOf(error)}`)
-      }
+        found[name] = items
+        await save(`${name}.json`, jsonText(items.map(one => keep(one, fields))))
+      })
+    const agentUids = new Set([...(found['agent-jobs'] ?? []), ...(found['agent-pods'] ?? [])].map(uidOf))
+    await collect('events', async () => {
+      const { items } = await kube.list(events, { namespace })
+      const isOwn = ({ source, involvedObject: { uid } }: EventObject) =>
+        ownSources.has(source?.component ?? '') || agentUids.has(uid)
+      const { event, ownEvent } = bundleFields
+      await save('events.json', jsonText(items.map(one => keep(one, isOwn(one) ? ownEvent : event))))
+    })
+    for (const { metadata, spec } of [...(found['pods'] ?? []), ...(found['agent-pods'] ?? [])] as PodObject[]) {
+      const container = spec.containers.find(({ name }) => ownContainers.has(name))?.name
+      if (container)
+        await collect(`log of ${metadata.name}`, async () =>
+          save(
+            `${metadata.name}.log`,
+            withoutUserinfo(await logOf(kube, { namespace, pod: metadata.name, container })),
+          ),
+        )
+    }
     if (missing.length > 0) await save('missing.txt', `${missing.join('\n')}\n`)
   })
   for (const one of missing) io.note(`not included: ${one}`)
@@ -75,40 +93,20 @@ export async function supportBundle(io: Io, flags: SupportFlags): Promise<Ending
   return 'yes'
 }
 
-function isOurs(labels: Record<string, string> = {}): boolean {
-  return labels['app.kubernetes.io/part-of'] === 'multinic' || labels['app.kubernetes.io/name'] === 'multinic-agent'
+function uidOf({ metadata }: KubeObject): string | undefined {
+  return metadata.uid
 }
 
-async function logOf(kube: KubeClient, namespace: string, pod: string): Promise<string> {
-  const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log?tailLines=${logLines}&timestamps=true`
+async function logOf(
+  kube: KubeClient,
+  { namespace, pod, container }: { namespace: string; pod: string; container: string },
+): Promise<string> {
+  const query = `container=${container}&tailLines=${logLines}&timestamps=true`
+  const path = `/api/v1/namespaces/${namespace}/pods/${pod}/log?${query}`
   const { body } = await kube.raw('GET', path, undefined, { accept: '*/*' })
   return typeof body === 'string' ? body : jsonText(body)
 }
 
 function jsonText(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`
-}
-
-const applied = 'kubectl.kubernetes.io/last-applied-configuration'
-/** Excludes a plain `key`, which taints have, and references to a Secret or a file. */
-const secretName = /(encrypt|private|api)_?key|token|passw|secret(?!_?name|key)/i
-const references = /(file|path|dir|name|ref|audience)$/i
-const removed = 'REMOVED'
-
-export function withoutSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecrets)
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).filter(([name]) => name !== applied && name !== 'managedFields')
-  const named = Object.fromEntries(entries)
-  const isVariable = typeof named['name'] === 'string' && 'value' in named
-  return Object.fromEntries(
-    entries.map(([name, one]) => {
-      const hidden = isVariable ? name === 'value' && isSecret(String(named['name'])) : isSecret(name)
-      return [name, hidden && typeof one === 'string' ? removed : withoutSecrets(one)]
-    }),
-  )
-}
-
-function isSecret(name: string): boolean {
-  return secretName.test(name) && !references.test(name)
 }

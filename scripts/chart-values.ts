@@ -70,6 +70,7 @@ const setElsewhere = new Set([
   'INVENTORY_TOKENS_FILE',
   'INVENTORY_TOKEN_FILE',
   'OPERATOR_TOKENS_FILE',
+  'NAMESPACE_RULES_FILE',
   'VIOLA_TOKENS_FILE',
   'VIOLA_TOKEN_FILE',
   'ROUTING_CONFIG',
@@ -139,6 +140,24 @@ function workload(port: number, memory: { request: string; limit: string }): Rec
     podDisruptionBudget: flag(true, 'Create a PodDisruptionBudget that keeps one replica, if there are several.'),
     serviceAccountAnnotations: labels('Annotations of the ServiceAccount.'),
   }
+}
+
+/** docs/guides/operator.md describes the rules; the operator checks them. */
+const namespaceRules: Leaf = {
+  about:
+    'What the OpenstackConfigs of each namespace may use: hosts, openstackProviders, k8sProviders and projects. Objects of multinic-system and of the namespace of the release need no rule.',
+  is: {},
+  schema: {
+    type: 'object',
+    additionalProperties: {
+      type: 'object',
+      required: ['openstackProviders', 'k8sProviders', 'projects'],
+      additionalProperties: false,
+      properties: Object.fromEntries(
+        ['hosts', 'openstackProviders', 'k8sProviders', 'projects'].map(name => [name, words('').schema]),
+      ),
+    },
+  },
 }
 
 const secretName = (about: string) => text('', about, { maxLength: 253 })
@@ -214,6 +233,7 @@ export const chartValues: Group = {
         violaClientCertSecret: secretName(
           'TLS Secret (tls.crt, tls.key): client certificate for the Viola in these settings.',
         ),
+        namespaceRules,
         inventoryTokenSecret: secretName('Secret with key token: admin token for the inventory of this chart.'),
         ...workload(8081, { request: '128Mi', limit: '512Mi' }),
       },

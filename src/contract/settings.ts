@@ -29,9 +29,11 @@ export const settings = z
       .max(64)
       .optional()
       .meta({ description: 'Deprecated: use a Secret in spec.secrets instead.' }),
-    contrabassTimeout: positiveDuration('Timeout of a request to Contrabass.'),
+    contrabassTimeout: positiveDuration('Timeout of a request to Contrabass, at most that of the operator.'),
     contrabassInsecureTLS: flag('Do not verify the certificate of Contrabass.'),
-    openstackTimeout: positiveDuration('Timeout of a request to Keystone, Neutron or Nova.'),
+    openstackTimeout: positiveDuration(
+      'Timeout of a request to Keystone, Neutron or Nova, at most that of the operator.',
+    ),
     openstackInsecureTLS: flag('Do not verify the certificates of OpenStack.'),
     openstackNeutronEndpoint: endpoint.optional().meta({ description: 'Neutron URL that replaces the catalog entry.' }),
     openstackNovaEndpoint: endpoint.optional().meta({ description: 'Nova URL that replaces the catalog entry.' }),
@@ -88,7 +90,7 @@ export const settings = z
     rabbitmqTopics: names('Topics of the notifications, without the priority.'),
     rabbitmqInsecureTLS: flag('Do not verify the certificate of the message bus.'),
     violaEndpoint: endpoint.optional().meta({ description: 'Base URL of the Viola API.' }),
-    violaTimeout: positiveDuration('Timeout of a request to Viola.'),
+    violaTimeout: positiveDuration('Timeout of a request to Viola, at most that of the operator.'),
     violaInsecureTLS: flag('Do not verify the certificate of Viola.'),
   })
   .meta({ description: "Settings of the syncs of this object. They override the operator's environment." })

@@ -19,6 +19,10 @@ export function urlOf(text: string): URL | undefined {
   }
 }
 
+/** After the name of a host that the operator does not call for an object. */
+export const hostNotAllowed =
+  'is not in ENDPOINT_ALLOWED_HOSTS of the operator, or not in the hosts of the rule of this namespace (NAMESPACE_RULES_FILE)'
+
 /** Metadata services hand out machine credentials at these addresses. No service of ours or of a cloud listens there. */
 const metadataNetworks = ['169.254.0.0/16', '::ffff:169.254.0.0/112', 'fe80::/10', 'fd00:ec2::254/128'].flatMap(
   text => parseCidr(text) ?? [],

@@ -2,7 +2,7 @@
  * One OpenStack cloud behind the operator's `Cloud`: login through Contrabass and Keystone, then Neutron and Nova. Login,
  * subnets, networks and servers are cached for a limited time.
  */
-import { urlOf } from '../contract/url.ts'
+import { hostNotAllowed, urlOf } from '../contract/url.ts'
 import type { Http } from '../http-client/client.ts'
 import { isUnauthorized } from '../http-client/errors.ts'
 import type { Cloud, MessageBus } from '../operator/cloud.ts'
@@ -35,6 +35,8 @@ export interface OpenStackAccess {
   encryptKey: string
   openstackProviderId: string
   projectId: string
+  /** Whose hosts Contrabass and the catalog may name. Absent for the operator's own Contrabass. */
+  namespace?: string | undefined
 }
 
 export type ServiceClients = Record<'contrabass' | 'keystone' | 'neutron' | 'nova', Http>
@@ -192,10 +194,7 @@ function accountsOf(
   const hostname = urlOf(provider.url)?.hostname
   if (hostname === undefined) throw new OpenStackError('directory', 'contrabass: data.url is not a URL')
   if (!isAllowedHost(hostname))
-    throw new OpenStackError(
-      'directory',
-      `contrabass: the Keystone host ${hostname} is not in ENDPOINT_ALLOWED_HOSTS of the operator`,
-    )
+    throw new OpenStackError('directory', `contrabass: the Keystone host ${hostname} ${hostNotAllowed}`)
   return { login: loginOf(provider, key), bus: busOf(provider, key) }
 }
 

@@ -18,7 +18,7 @@ export interface OpenStackCloudsOptions {
   proxies?: Proxies | undefined
   onCall?: ((call: Call) => void) | undefined
   /** Hosts that Contrabass and the catalogs may name. */
-  isAllowedHost?: ((host: string) => boolean) | undefined
+  isAllowedHost?: ((host: string, namespace?: string) => boolean) | undefined
   /** Monotonic milliseconds. */
   now?: () => number
 }
@@ -47,7 +47,8 @@ export function createOpenStackClouds(options: OpenStackCloudsOptions): OpenStac
       }
       closeIdle()
       const clients = clientsFor(access.settings, options)
-      const cloud = createOpenStackCloud({ access, clients, isAllowedHost, now })
+      const isAllowed = (host: string) => isAllowedHost(host, access.namespace)
+      const cloud = createOpenStackCloud({ access, clients, isAllowedHost: isAllowed, now })
       open.set(key, { cloud, clients: Object.values(clients), usedAt: now() })
       return cloud
     },
@@ -76,7 +77,7 @@ function clientsFor(settings: OpenStackSettings, options: OpenStackCloudsOptions
 }
 
 /** Everything that decides which services are called and with which account. Hashed, because it contains the key. */
-function keyOf({ settings, encryptKey, openstackProviderId, projectId }: OpenStackAccess): string {
+function keyOf({ settings, encryptKey, openstackProviderId, projectId, namespace }: OpenStackAccess): string {
   const parts = [
     settings.contrabassEndpoint,
     settings.contrabassTimeoutMs,
@@ -89,6 +90,7 @@ function keyOf({ settings, encryptKey, openstackProviderId, projectId }: OpenSta
     settings.endpointRegion,
     openstackProviderId,
     projectId,
+    namespace,
     encryptKey,
   ]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')

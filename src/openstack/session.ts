@@ -1,7 +1,7 @@
 /**
  * Authenticated calls to one cloud, with one account in one project. A refused token is renewed once.
  */
-import { urlOf, withoutSlash } from '../contract/url.ts'
+import { hostNotAllowed, urlOf, withoutSlash } from '../contract/url.ts'
 import type { Http, HttpAnswer } from '../http-client/client.ts'
 import { isUnauthorized } from '../http-client/errors.ts'
 import type { CloudLogin } from './contrabass.ts'
@@ -56,9 +56,7 @@ export function createSession(options: SessionOptions): Session {
     const hostname = urlOf(url)?.hostname
     if (hostname === undefined) throw new EndpointError(`the ${type} endpoint of the catalog is not a URL`)
     if (isAllowedHost(hostname)) return url
-    throw new EndpointError(
-      `the ${type} endpoint of the catalog, ${hostname}, is not in ENDPOINT_ALLOWED_HOSTS of the operator`,
-    )
+    throw new EndpointError(`the ${type} endpoint of the catalog, ${hostname}, ${hostNotAllowed}`)
   }
 
   return {

@@ -1,15 +1,23 @@
 /**
  * What the other OpenstackConfigs of the same cluster select: an interface that one object releases may belong to another.
+ * An object that the policy refuses selects nothing.
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import { selectorOf, serverIdOf } from './observe.ts'
 import type { Claim } from './observed-state.ts'
+import type { Policy } from './policy.ts'
 import { providerIdOf } from './provider.ts'
 
-export function claimsOf(all: readonly OpenstackConfig[], providerId: string, source: string): Claim[] {
+export function claimsOf(
+  all: readonly OpenstackConfig[],
+  { admits }: Pick<Policy, 'admits'>,
+  providerId: string,
+  source: string,
+): Claim[] {
   return all
     .filter(other => keyOf(other) !== source && providerIdOf(other) === providerId && !other.metadata.deletionTimestamp)
+    .filter(admits)
     .map(other => ({
       source: keyOf(other),
       vmIds: other.spec.vmNames.flatMap(entry => serverIdOf(entry) ?? []),

@@ -6,8 +6,8 @@ import { processSettingsFrom, resolveSettings, type SyncSettings } from './confi
 const env = { CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola/' }
 
 test('unset settings have their defaults', () => {
-  const { origins: _, objectEndpoints, ...settings } = resolveSettings(env)
-  assert.deepEqual(objectEndpoints, [])
+  const { origins: _, objectEndpoints, weakenedTLS, ...settings } = resolveSettings(env)
+  assert.deepEqual([objectEndpoints, weakenedTLS], [[], []])
   assert.deepEqual(settings, {
     contrabassEndpoint: 'https://contrabass',
     contrabassTimeoutMs: 30_000,
@@ -59,6 +59,25 @@ const cases: Record<
     { openstackInsecureTLS: false },
     'openstackInsecureTLS',
     false,
+  ],
+  'an object shortens a timeout': [{}, { violaTimeout: '5s' }, 'violaTimeoutMs', 5_000],
+  'operator.md 8: an object does not extend a timeout beyond the default': [
+    {},
+    { contrabassTimeout: '1h' },
+    'contrabassTimeoutMs',
+    30_000,
+  ],
+  'operator.md 8: an object does not extend a timeout beyond that of the operator': [
+    { OPENSTACK_TIMEOUT: '2m' },
+    { openstackTimeout: '2h' },
+    'openstackTimeoutMs',
+    120_000,
+  ],
+  'operator.md 10: a verification that the operator turned off is not weakened by an object': [
+    { VIOLA_INSECURE_TLS: 'true' },
+    { violaInsecureTLS: true, contrabassInsecureTLS: true, openstackInsecureTLS: false },
+    'weakenedTLS',
+    ['contrabassInsecureTLS'],
   ],
   'a slow interval below the fast one is raised to it': [{}, { pollSlowInterval: '1s' }, 'pollSlowMs', 20_000],
 }

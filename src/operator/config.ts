@@ -45,7 +45,7 @@ export const processSettings = z.object({
     'Callers of the inventory. Without either file, anyone who reaches the API can read.',
   ),
   OPERATOR_WORKERS: describe(
-    'Objects that are synced concurrently. Objects of one cloud use at most a tenth of the workers.',
+    'Objects that are synced concurrently. Objects of one cloud use at most a fifth of the workers, and those of one namespace at most half of what other namespaces leave.',
     z.coerce.number().int().min(1).max(1000).default(100),
   ),
   WATCH_NAMESPACES: describe(
@@ -89,7 +89,9 @@ export const processSettings = z.object({
     'Hosts that objects, Contrabass and catalogs may name, separated by commas. Default: all except link-local addresses.',
     list.default([]),
   ),
-  NAMESPACE_RULES_FILE: optional('File with the providers and projects that each namespace may use.'),
+  NAMESPACE_RULES_FILE: optional(
+    'File with the hosts, providers and projects that each namespace may use. Objects of multinic-system and POD_NAMESPACE need no rule, all others do.',
+  ),
   HTTP_PROXY: optional('Proxy for http URLs, and for https URLs if HTTPS_PROXY is not set.'),
   HTTPS_PROXY: optional('Proxy for https URLs.'),
   NO_PROXY: optional('Hosts that are called without a proxy.'),
@@ -135,6 +137,8 @@ export interface SyncSettings {
   /** The last source of the key. Its origin tells who owns it. */
   encryptKey?: string
   origins: Readonly<Partial<Record<SettingName, Origin>>>
+  /** TLS verifications that the object turns off and the operator does not. Never for the operator's own credentials. */
+  weakenedTLS: readonly SettingName[]
   /** Every endpoint that the object names. The policy checks their hosts. */
   objectEndpoints: readonly { name: SettingName; url: string }[]
 }
@@ -154,10 +158,9 @@ const lists: readonly SettingName[] = [
   'rabbitmqTopics',
 ]
 const numbers: readonly SettingName[] = ['downPortFastRetryMax']
+const timeouts = ['contrabassTimeout', 'openstackTimeout', 'violaTimeout'] as const
 const durations: readonly SettingName[] = [
-  'contrabassTimeout',
-  'openstackTimeout',
-  'violaTimeout',
+  ...timeouts,
   'pollFastInterval',
   'pollSlowInterval',
   'pollErrorInterval',
@@ -181,7 +184,20 @@ export function resolveSettings(env: Environment, given: Settings = {}): SyncSet
     if (value[name] === undefined)
       errors.push(`spec.settings.${name}: is required, here or as ${settingEnvironment[name]} of the operator`)
   if (errors.length > 0) throw configError(errors)
-  return toSyncSettings(value as Resolved, origins)
+  for (const name of timeouts) value[name] = shorter(value[name], ownValue(name, env))
+  const weakenedTLS = flags.filter(name => value[name] === true && ownValue(name, env) !== true)
+  return { ...toSyncSettings(value as Resolved, origins), weakenedTLS }
+}
+
+/** The operator's own value: what applies to an object that does not set it. */
+function ownValue(name: SettingName, env: Environment): unknown {
+  return lookUp(name, env, {}).value
+}
+
+/** An object may shorten a timeout of the operator, and not extend it. */
+function shorter(requested: unknown, bound: unknown): unknown {
+  const [ms, max] = [parseDuration(String(requested)), parseDuration(String(bound))]
+  return max !== undefined && ms !== undefined && ms > max ? bound : requested
 }
 
 type Resolved = Settings & typeof settingDefaults & { contrabassEndpoint: string; violaEndpoint: string }
@@ -229,7 +245,7 @@ function valueText(name: SettingName, value: unknown): string {
   return `${JSON.stringify(value).slice(0, 100)} `
 }
 
-function toSyncSettings(value: Resolved, origins: SyncSettings['origins']): SyncSettings {
+function toSyncSettings(value: Resolved, origins: SyncSettings['origins']): Omit<SyncSettings, 'weakenedTLS'> {
   const ms = (text: string) => parseDuration(text) ?? 0
   const pollFastMs = ms(value.pollFastInterval)
   return {

@@ -68,6 +68,22 @@ const refusals: Record<string, [given: Given, expected: RegExp]> = {
     { env: ownKey, settings: { openstackNovaEndpoint: 'https://attacker' } },
     /spec\.settings\.openstackNovaEndpoint/,
   ],
+  'operator.md 10: an object does not turn off TLS verification of Contrabass for the operator’s key': [
+    { env: ownKey, settings: { contrabassInsecureTLS: true } },
+    /spec\.settings\.contrabassInsecureTLS: an object cannot turn off TLS verification/,
+  ],
+  'operator.md 10: an object does not turn off TLS verification of OpenStack for the operator’s key': [
+    { env: ownKey, settings: { openstackInsecureTLS: true } },
+    /spec\.settings\.openstackInsecureTLS/,
+  ],
+  'operator.md 10: an object does not turn off TLS verification of the bus whose account the operator’s key decrypts': [
+    { env: ownKey, settings: { rabbitmqInsecureTLS: true } },
+    /spec\.settings\.rabbitmqInsecureTLS/,
+  ],
+  'operator.md 10: an object does not turn off TLS verification of the operator’s Viola': [
+    { stored: shared, settings: { violaInsecureTLS: true } },
+    /spec\.settings\.violaInsecureTLS/,
+  ],
   'a missing Viola token is an error': [
     { stored: shared, secrets: { violaTokenSecretRef: { name: 'v', key: 't' } } },
     /violaTokenSecretRef: Secret v .* not found/,
@@ -82,6 +98,14 @@ for (const [name, [given, expected]] of Object.entries(refusals))
       return true
     }),
   )
+
+test('an object may turn off TLS verification for its own endpoints and key', async () => {
+  const settings = {
+    ...{ contrabassInsecureTLS: true, openstackInsecureTLS: true, rabbitmqInsecureTLS: true, violaInsecureTLS: true },
+    violaEndpoint: 'https://viola.team',
+  }
+  assert.equal((await credentials({ env: ownKey, stored: shared, settings })).encryptKey, 'shared')
+})
 
 test('the operator’s token and certificate go to the operator’s Viola', async () => {
   const { violaToken, violaClientCertificate } = await credentials({ stored: shared })

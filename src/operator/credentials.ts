@@ -6,6 +6,7 @@
  * to any host.
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import type { SettingName } from '../contract/settings.ts'
 import type { SyncSettings } from './config.ts'
 import { configError } from './sync-error.ts'
 
@@ -43,8 +44,9 @@ export async function violaCredentialsFor(
   settings: SyncSettings,
   sources: CredentialSources,
 ): Promise<ViolaCredentials> {
-  const violaToken = await violaTokenFor(config, settings, sources)
   const violaClientCertificate = settings.origins.violaEndpoint === 'environment'
+  if (violaClientCertificate) verifyTLS(settings, ['violaInsecureTLS'], 'its own Viola')
+  const violaToken = await violaTokenFor(config, settings, sources)
   return { violaClientCertificate, ...(violaToken !== undefined && { violaToken }) }
 }
 
@@ -64,14 +66,18 @@ async function encryptKeyFor(
   if (shared) return shared
   const { encryptKey, origins } = settings
   if (encryptKey && origins.contrabassEncryptKey === 'object') return encryptKey
-  if (encryptKey && origins.contrabassEncryptKey === 'environment') return ownKey(encryptKey, settings)
+  if (encryptKey && origins.contrabassEncryptKey === 'environment') return ownKey(encryptKey, config, settings)
   throw configError([
     `no encryption key: name a Secret in spec.secrets.contrabassEncryptKeySecretRef, or create the Secret ${wellKnownSecret.name} with the key ${wellKnownSecret.key} in namespace ${namespace}`,
   ])
 }
 
 /** Every endpoint that would receive the decrypted password or its token must be the operator's own. */
-function ownKey(key: string, { origins }: SyncSettings): string {
+function ownKey(key: string, { spec }: OpenstackConfig, settings: SyncSettings): string {
+  const { origins } = settings
+  // The key also decrypts the account of the message bus, unless the object has one of its own.
+  const bus = spec.secrets?.rabbitmqSecretRef ? [] : (['rabbitmqInsecureTLS'] as const)
+  verifyTLS(settings, ['contrabassInsecureTLS', 'openstackInsecureTLS', ...bus], 'its own encryption key')
   const named = (['contrabassEndpoint', 'openstackNeutronEndpoint', 'openstackNovaEndpoint'] as const).filter(
     name => origins[name] === 'object',
   )
@@ -80,6 +86,18 @@ function ownKey(key: string, { origins }: SyncSettings): string {
     named.map(
       name =>
         `spec.settings.${name}: the operator does not use its own encryption key for an endpoint that an object names; add a Secret with the key to this namespace, or remove the setting`,
+    ),
+  )
+}
+
+/** An object must not turn off the verification of certificates for credentials of the operator. */
+function verifyTLS({ weakenedTLS }: SyncSettings, names: readonly SettingName[], own: string): void {
+  const weakened = names.filter(name => weakenedTLS.includes(name))
+  if (weakened.length === 0) return
+  throw configError(
+    weakened.map(
+      name =>
+        `spec.settings.${name}: an object cannot turn off TLS verification where the operator uses ${own}; remove the setting, and give the operator the CA certificate (*_CA_FILE)`,
     ),
   )
 }

@@ -9,13 +9,12 @@ import { isNotFound } from '../kube/errors.ts'
 import { keyOf } from '../kube/keys.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
-import { resolveSettings } from './config.ts'
 import { violaCredentialsFor } from './credentials.ts'
 import { type Delivery, deliver, logDelivered } from './deliver.ts'
 import type { ObjectEvents } from './object-events.ts'
 import { type NodePlan, planRelease } from './plan.ts'
 import { providerIdOf } from './provider.ts'
-import type { SyncDeps } from './sync.ts'
+import { type SyncDeps, withTimeLimit } from './sync.ts'
 
 export interface DeletionDeps extends SyncDeps {
   kube: Pick<Kube, 'patch'>
@@ -51,10 +50,11 @@ export async function release(
 async function removeInterfaces(
   config: OpenstackConfig,
   deps: DeletionDeps,
-  { log, signal }: { log: Log; signal: AbortSignal },
+  { log, signal: parent }: { log: Log; signal: AbortSignal },
 ): Promise<string | undefined> {
+  const signal = withTimeLimit(parent, deps.maxSyncMs)
   try {
-    const settings = resolveSettings(deps.env, config.spec.settings)
+    const settings = deps.policy.admit(config)
     const credentials = await violaCredentialsFor(config, settings, deps.sources(keyOf(config)))
     const providerId = providerIdOf(config)
     const source = keyOf(config)
@@ -73,7 +73,7 @@ async function removeInterfaces(
     await deps.records.flush(log)
     return left.length > 0 ? left.map(([node, message]) => `${node}: ${message}`).join('; ') : undefined
   } catch (error) {
-    signal.throwIfAborted()
+    parent.throwIfAborted()
     return messageOf(error)
   }
 }

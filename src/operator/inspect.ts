@@ -5,9 +5,8 @@
 import { equalJson } from '../contract/json.ts'
 import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
-import type { Environment } from '../runtime/env.ts'
 import type { Cloud, MessageBus } from './cloud.ts'
-import { resolveSettings, type SyncSettings } from './config.ts'
+import type { SyncSettings } from './config.ts'
 import { type CredentialSources, type Credentials, credentialsFor } from './credentials.ts'
 import type { Hints } from './events/cloud-events.ts'
 import { type CloudState, checkMissingPorts, observeCloud, rulesOf } from './observe.ts'
@@ -20,7 +19,6 @@ import type { DeliveredNodes, ViolaClient } from './viola-client.ts'
 import type { ViolaClients } from './viola-clients.ts'
 
 export interface InspectDeps {
-  env: Environment
   openCloud: (config: OpenstackConfig, settings: SyncSettings, credentials: Credentials) => Cloud
   violaClients: ViolaClients
   /** The credentials that one object may use. */
@@ -92,8 +90,7 @@ export async function inspect(
   deps: InspectDeps,
   { signal, fresh, hints }: InspectContext,
 ): Promise<Inspection> {
-  const settings = resolveSettings(deps.env, config.spec.settings)
-  deps.policy.check(config, settings)
+  const settings = deps.policy.admit(config)
   const credentials = await credentialsFor(config, settings, deps.sources(keyOf(config)))
   const cloud = deps.openCloud(config, settings, credentials)
   if (fresh) cloud.refresh()

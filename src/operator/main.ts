@@ -10,6 +10,7 @@ import { inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.t
 import { runController } from '../kube/controller.ts'
 import { createEventRecorder } from '../kube/events.ts'
 import { createInformer } from '../kube/informer.ts'
+import { keyOf } from '../kube/keys.ts'
 import { runLeaderElection } from '../kube/leader.ts'
 import { createOpenStackClouds } from '../openstack/clouds.ts'
 import type { Environment } from '../runtime/env.ts'
@@ -69,7 +70,20 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const metrics = createOperatorMetrics(exposition, now)
   const onCall = (call: Call) => metrics.call(call)
   const proxies: Proxies = { http: settings.HTTP_PROXY, https: settings.HTTPS_PROXY, no: settings.NO_PROXY }
-  const policy = await openPolicy(settings.ENDPOINT_ALLOWED_HOSTS, settings.NAMESPACE_RULES_FILE, log)
+  const waker = createWaker()
+  const configs = createConfigWatch(
+    watchedNamespaces(settings).map(namespace =>
+      createInformer(kube, openstackConfigs, { log, ...(namespace !== undefined && { namespace }) }),
+    ),
+  )
+  const policy = await openPolicy({
+    env,
+    hosts: settings.ENDPOINT_ALLOWED_HOSTS,
+    rulesFile: settings.NAMESPACE_RULES_FILE,
+    ownNamespaces: ['multinic-system', settings.POD_NAMESPACE],
+    log,
+    onChange: () => configs.list().forEach(config => void waker.wake(keyOf(config))),
+  })
   const clouds = createOpenStackClouds({
     contrabassCa: await optionalFile(settings.CONTRABASS_CA_FILE),
     openstackCa: await optionalFile(settings.OPENSTACK_CA_FILE),
@@ -87,14 +101,8 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   })
   const inventory = recorder ? undefined : await remoteInventory(settings, proxies, onCall)
   const eventRecorder = createEventRecorder({ kube, component: 'multinic-operator', log })
-  const configs = createConfigWatch(
-    watchedNamespaces(settings).map(namespace =>
-      createInformer(kube, openstackConfigs, { log, ...(namespace !== undefined && { namespace }) }),
-    ),
-  )
   const planner = createPlanner()
   const verdicts = new Map<string, readonly Verdict[]>()
-  const waker = createWaker()
   const secretWatch = createSecretWatch({ kube, log, wake: key => waker.wake(key) })
   const cloudEvents = createCloudEvents({
     enabled: settings.RABBITMQ_EVENTS_ENABLED,
@@ -120,9 +128,10 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const deps: ReconcileDeps = {
     env,
     kube,
-    openCloud: ({ spec: { credentials } }, syncSettings, { encryptKey }) =>
+    openCloud: ({ metadata, spec: { credentials } }, syncSettings, { encryptKey }) =>
       clouds.open({
         settings: syncSettings,
+        namespace: syncSettings.origins.contrabassEndpoint === 'object' ? metadata.namespace : undefined,
         encryptKey,
         openstackProviderId: credentials.openstackProviderID,
         projectId: credentials.projectID.replaceAll('-', '').toLowerCase(),
@@ -144,7 +153,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     policy,
     planner,
     objectEvents: createObjectEvents(eventRecorder),
-    claims: (providerId, source) => claimsOf(configs.list(), providerId, source),
+    claims: (providerId, source) => claimsOf(configs.list(), policy, providerId, source),
     now,
     takeForced: configs.takeForced,
     fairShare: createFairShare(settings.OPERATOR_WORKERS, key => waker.wake(key)),
@@ -175,6 +184,8 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   try {
     await configs.start(signal)
     const lead = (leaderSignal: AbortSignal) => {
+      for (const rule of policy.missingRules(configs.list()))
+        log.warn('namespace without a rule: its OpenstackConfigs are not served', { add: rule })
       const controller = runController({
         name: 'openstackconfig',
         workers: settings.OPERATOR_WORKERS,

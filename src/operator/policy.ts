@@ -1,106 +1,117 @@
 /**
- * What OpenstackConfigs may use: the hosts that an object may send credentials to, and the providers and projects of each
- * namespace. Without a list everything is allowed.
+ * Which OpenstackConfigs are served, and with which settings. Syncs, deletions, claims, events and dry runs get the
+ * settings of an object only here.
  *
- * ```yaml
- * namespaces:
- *   team-a:                       # a * at the end matches any suffix
- *     openstackProviders: ['…']
- *     k8sProviders: ['…']
- *     projects: ['…']
- * ```
+ * Objects of the operator's own namespaces are served. Objects of another namespace are served if a rule allows the
+ * namespace, its providers and projects, and the hosts that the object names.
  */
-
-import { parse } from 'yaml'
-import { z } from 'zod'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
-import { fieldErrors } from '../contract/problem.ts'
-import { urlOf } from '../contract/url.ts'
-import { messageOf } from '../runtime/errors.ts'
+import { hostNotAllowed, urlOf } from '../contract/url.ts'
+import type { Environment } from '../runtime/env.ts'
 import { reload } from '../server/reload.ts'
 import type { Log } from '../telemetry/log.ts'
-import type { SyncSettings } from './config.ts'
-import { providerIdOf } from './provider.ts'
+import { resolveSettings, type SyncSettings } from './config.ts'
+import {
+  exactRule,
+  hostMatches,
+  idErrors,
+  type NamespaceRule,
+  type NamespaceRules,
+  namespaceOf,
+  ruleFor,
+  rulesFrom,
+  suggestedRule,
+} from './namespace-rules.ts'
 import { configError } from './sync-error.ts'
 
 export interface Policy {
-  /** Throws a ConfigError that names every field that is not allowed. */
-  check(config: OpenstackConfig, settings: SyncSettings): void
-  isAllowedHost(host: string): boolean
+  /** The settings of an object. Throws a ConfigError that names everything that is invalid or not allowed. */
+  admit(config: OpenstackConfig): SyncSettings
+  admits(config: OpenstackConfig): boolean
+  /** Hosts that an object of the namespace may name. Without a namespace: hosts that the operator's own Contrabass names. */
+  isAllowedHost(host: string, namespace?: string): boolean
+  /** The rules to add for objects of namespaces without one, a line for each namespace. */
+  missingRules(configs: readonly OpenstackConfig[]): string[]
   close(): void
 }
 
-const ids = z.array(z.string().min(1)).optional()
-const rules = z.object({
-  namespaces: z.record(
-    z.string().min(1),
-    z.strictObject({ openstackProviders: ids, k8sProviders: ids, projects: ids }),
-  ),
-})
-type Rules = z.infer<typeof rules>
+export interface PolicyOptions {
+  env: Environment
+  /** ENDPOINT_ALLOWED_HOSTS. Empty: all. */
+  hosts: readonly string[]
+  rulesFile?: string | undefined
+  /** Namespaces that need no rule. */
+  ownNamespaces: readonly string[]
+  log: Log
+  /** Called when the rules change. */
+  onChange?: () => void
+}
 
-export async function openPolicy(hosts: readonly string[], rulesFile: string | undefined, log: Log): Promise<Policy> {
-  const file = rulesFile === undefined ? undefined : await reload({ path: rulesFile, log, parse: rulesFrom })
-  const isAllowedHost = (host: string) => hosts.length === 0 || hosts.some(pattern => hostMatches(pattern, host))
+export async function openPolicy(options: PolicyOptions): Promise<Policy> {
+  const { env, hosts, rulesFile, ownNamespaces, log, onChange } = options
+  /** Objects are compared by identity: a changed object is another one. */
+  let known = new WeakMap<OpenstackConfig, boolean>()
+  const changed = () => {
+    known = new WeakMap()
+    onChange?.()
+  }
+  const file =
+    rulesFile === undefined ? undefined : await reload({ path: rulesFile, log, parse: rulesFrom, onChange: changed })
+  const rules = (): NamespaceRules => file?.value ?? {}
+
+  /** `any`: an own namespace that no rule names. */
+  function ruleOf(namespace: string): NamespaceRule | 'any' | undefined {
+    if (ownNamespaces.includes(namespace)) return exactRule(rules(), namespace) ?? 'any'
+    return ruleFor(rules(), namespace)
+  }
+
+  function isAllowedHost(host: string, namespace?: string): boolean {
+    if (hosts.length > 0 && !hosts.some(pattern => hostMatches(pattern, host))) return false
+    const rule = namespace === undefined ? 'any' : ruleOf(namespace)
+    return rule === 'any' || (rule?.hosts.some(pattern => hostMatches(pattern, host)) ?? false)
+  }
+
+  function admit(config: OpenstackConfig): SyncSettings {
+    const namespace = namespaceOf(config)
+    const rule = ruleOf(namespace)
+    if (!rule)
+      throw configError([
+        `namespace ${namespace}: no rule of the operator allows its OpenstackConfigs; add to NAMESPACE_RULES_FILE: ${suggestedRule([config])}`,
+      ])
+    const settings = resolveSettings(env, config.spec.settings)
+    const errors = [
+      // The operator's own endpoints are always allowed.
+      ...settings.objectEndpoints.flatMap(({ name, url }) => {
+        const host = urlOf(url)?.hostname ?? ''
+        return isAllowedHost(host, namespace) ? [] : [`spec.settings.${name}: ${host} ${hostNotAllowed}`]
+      }),
+      ...(rule === 'any' ? [] : idErrors(config, rule)),
+    ]
+    if (errors.length > 0) throw configError(errors)
+    return settings
+  }
+
+  function admits(config: OpenstackConfig): boolean {
+    const before = known.get(config)
+    if (before !== undefined) return before
+    let isAdmitted = true
+    try {
+      admit(config)
+    } catch {
+      isAdmitted = false
+    }
+    known.set(config, isAdmitted)
+    return isAdmitted
+  }
+
   return {
+    admit,
+    admits,
     isAllowedHost,
-    check(config, settings) {
-      const errors = [...hostErrors(settings, isAllowedHost), ...(file ? namespaceErrors(config, file.value) : [])]
-      if (errors.length > 0) throw configError(errors)
+    missingRules(configs) {
+      const without = configs.filter(config => !ruleOf(namespaceOf(config)))
+      return [...Map.groupBy(without, namespaceOf).values()].map(suggestedRule)
     },
     close: () => file?.close(),
   }
-}
-
-export function rulesFrom(text: string): Rules {
-  const parsed = rules.safeParse(yamlFrom(text))
-  if (parsed.success) return parsed.data
-  const wrong = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'file'}: ${message}`)
-  throw new Error(wrong.join('; '))
-}
-
-function yamlFrom(text: string): unknown {
-  try {
-    return parse(text)
-  } catch (error) {
-    throw new Error(`is not valid YAML: ${messageOf(error)}`)
-  }
-}
-
-/** The operator's own endpoints are always allowed. */
-function hostErrors({ objectEndpoints }: SyncSettings, isAllowedHost: (host: string) => boolean): string[] {
-  return objectEndpoints.flatMap(({ name, url }) => {
-    const host = urlOf(url)?.hostname ?? ''
-    return isAllowedHost(host)
-      ? []
-      : [`spec.settings.${name}: ${host} is not in ENDPOINT_ALLOWED_HOSTS of the operator`]
-  })
-}
-
-/** `host`, or `*.domain` for every host of the domain. */
-function hostMatches(pattern: string, host: string): boolean {
-  const [expected, actual] = [pattern.toLowerCase(), host.toLowerCase()]
-  return expected.startsWith('*.') ? actual.endsWith(expected.slice(1)) : actual === expected
-}
-
-function namespaceErrors(config: OpenstackConfig, { namespaces }: Rules): string[] {
-  const { namespace = '' } = config.metadata
-  const rule =
-    // A namespace may have the name constructor.
-    (Object.hasOwn(namespaces, namespace) ? namespaces[namespace] : undefined) ??
-    Object.entries(namespaces).find(([name]) => name.endsWith('*') && namespace.startsWith(name.slice(0, -1)))?.[1]
-  if (!rule) return [`namespace ${namespace}: no rule in NAMESPACE_RULES_FILE of the operator allows OpenstackConfigs`]
-  const { openstackProviderID, projectID } = config.spec.credentials
-  const requested: [string, string, readonly string[] | undefined][] = [
-    ['openstackProviderID', openstackProviderID, rule.openstackProviders],
-    ['k8sProviderID', providerIdOf(config), rule.k8sProviders],
-    [
-      'projectID',
-      projectID.replaceAll('-', '').toLowerCase(),
-      rule.projects?.map(id => id.replaceAll('-', '').toLowerCase()),
-    ],
-  ]
-  return requested
-    .filter(([, value, allowed]) => allowed !== undefined && !allowed.includes(value))
-    .map(([field, value]) => `spec.credentials.${field}: ${value} is not allowed in namespace ${namespace}`)
 }

@@ -10,6 +10,7 @@ import type { Kube } from '../kube/api.ts'
 import type { Reconcile, ReconcileContext } from '../kube/controller.ts'
 import { isConflict, isNotFound } from '../kube/errors.ts'
 import { parseKey } from '../kube/keys.ts'
+import type { Environment } from '../runtime/env.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { resolveSettings } from './config.ts'
@@ -19,13 +20,14 @@ import type { FairShare } from './fair-share.ts'
 import type { InspectContext } from './inspect.ts'
 import type { ObjectEvents } from './object-events.ts'
 import { nextStatus } from './status.ts'
-import { type SyncDeps, type SyncResult, sync } from './sync.ts'
+import { type SyncDeps, type SyncResult, sync, withTimeLimit } from './sync.ts'
 import { SyncError } from './sync-error.ts'
 import type { SyncOutcome } from './sync-outcome.ts'
 import { type Intervals, nextSyncMs } from './sync-schedule.ts'
 import type { SyncTrace, Traces } from './traces.ts'
 
 export interface ReconcileDeps extends SyncDeps {
+  env: Environment
   kube: Pick<Kube, 'get' | 'patch' | 'patchStatus'>
   objectEvents: ObjectEvents
   /** Drops everything that is kept for a deleted object. */
@@ -53,9 +55,6 @@ interface History {
   waitingSince: number | undefined
 }
 
-/** Each call has its own timeout. This limit is for a cloud that answers every call slowly. */
-const maxSyncMs = 5 * 60_000
-
 /** The end of another sync wakes a key that waits for a worker. This is the fallback. */
 const workerPollMs = 30_000
 
@@ -79,7 +78,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       deps.forget(key)
       return
     }
-    const free = deps.fairShare.acquire(cloudOf(found), key)
+    const free = deps.fairShare.acquire({ namespace: at.namespace ?? '', cloud: cloudOf(found) }, key)
     if (!free) return { after: workerPollMs }
     try {
       if (found.metadata.deletionTimestamp) return await release(found, deps, { log, signal })
@@ -95,7 +94,10 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     { log: parentLog, signal }: Pick<ReconcileContext, 'log' | 'signal'>,
   ) {
     const at = parseKey(key)
-    const config = await withFinalizer(found, deps.kube)
+    const isAdmitted = deps.policy.admits(found)
+    // An object that was never served can be deleted at once. One that is no longer served keeps no connection.
+    const config = isAdmitted ? await withFinalizer(found, deps.kube) : found
+    if (!isAdmitted) deps.cloudEvents.forget(key)
     const { generation } = config.metadata
     const fresh = deps.takeForced(key)
     const hints = deps.cloudEvents.take(key)
@@ -152,10 +154,15 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
 
   async function attempt(config: OpenstackConfig, context: InspectContext & { log: Log }, trace: SyncTrace) {
     const { log, signal } = context
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(maxSyncMs)])
     try {
       const { timed, traceparent } = trace
-      return { result: await sync(config, { ...deps, timed }, { ...context, signal: limited, traceparent }) }
+      return {
+        result: await sync(
+          config,
+          { ...deps, timed },
+          { ...context, signal: withTimeLimit(signal, deps.maxSyncMs), traceparent },
+        ),
+      }
     } catch (error) {
       if (error instanceof SyncError) return { error }
       signal.throwIfAborted()

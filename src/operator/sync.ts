@@ -31,6 +31,7 @@ export interface SyncDeps extends InspectDeps {
   busSecrets: BusSecrets
   cloudEvents: CloudEvents
   now: () => Date
+  maxSyncMs?: number
 }
 
 export interface SyncResult {
@@ -46,6 +47,11 @@ export interface SyncResult {
   unresolved: boolean
   error?: SyncError
   plan: Plan
+}
+
+/** Each call has its own timeout. This limit is for a cloud or a Viola that answers every call slowly. */
+export function withTimeLimit(signal: AbortSignal, maxMs = 5 * 60_000): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(maxMs)])
 }
 
 export async function sync(

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kubeconfigFrom } from '../../src/kube/config.ts'
-import { rulesFrom } from '../../src/operator/policy.ts'
+import { rulesFrom } from '../../src/operator/namespace-rules.ts'
 import { knownFrom } from '../../src/server/tokens.ts'
 import { routingFrom } from '../../src/viola/targets/routing.ts'
 import { brokenYaml } from './broken-inputs.ts'
@@ -88,7 +88,7 @@ test('broken token files: the error shows the field but no token', async () => {
 
 test('broken namespace rules: the error shows the field', async () => {
   const rules = {
-    namespaces: { 'team-a': { openstackProviders: ['c'], k8sProviders: ['b'], projects: ['p'] }, 'lab-*': {} },
+    namespaces: { 'team-a': { hosts: ['h'], openstackProviders: ['c'], k8sProviders: ['b'], projects: ['p'] } },
   }
   await fuzz(
     brokenYaml(rules),

@@ -42,8 +42,10 @@ export interface OperatorEnvironment {
   /** All writes to the inventory, in order. */
   records: InventoryWrite[]
   startOperator(env?: Record<string, string>): Promise<() => Promise<void>>
-  create(config: Partial<OpenstackConfig['spec']> & { name?: string; settings?: Settings }): Promise<OpenstackConfig>
-  config(name?: string): Promise<OpenstackConfig>
+  create(
+    config: Partial<OpenstackConfig['spec']> & { name?: string; namespace?: string; settings?: Settings },
+  ): Promise<OpenstackConfig>
+  config(name?: string, namespace?: string): Promise<OpenstackConfig>
   nodes(): Promise<NodeConfig[]>
   /** One line per node: `worker-1: multinic0=10.0.0.10 multinic1=10.1.0.10`. */
   deliveredTexts(): Promise<string[]>
@@ -131,19 +133,20 @@ export async function startOperatorEnvironment(
       operators.add(end)
       return end
     },
-    async create({ name = 'main', settings, ...spec }) {
+    async create({ name = 'main', namespace: at = namespace, settings, ...spec }) {
       const subnetIDs = [...cloudState.subnets.keys()]
       const vmNames = [...cloudState.servers.keys()]
       const config = openstackConfigFor(cloudState, { name, vmNames, subnetIDs, clusterId })
       const fast: Settings = { pollFastInterval: '50ms', pollSlowInterval: '50ms', pollErrorInterval: '50ms' }
       return kube.create(openstackConfigs, {
         ...config,
+        metadata: { ...config.metadata, namespace: at },
         spec: { ...config.spec, ...spec, settings: { ...config.spec.settings, ...fast, ...settings } },
       })
     },
-    async config(name = 'main') {
-      const found = await kube.get(openstackConfigs, { namespace, name })
-      if (!found) throw new Error(`OpenstackConfig ${name} not found`)
+    async config(name = 'main', at = namespace) {
+      const found = await kube.get(openstackConfigs, { namespace: at, name })
+      if (!found) throw new Error(`OpenstackConfig ${at}/${name} not found`)
       return found
     },
     nodes,

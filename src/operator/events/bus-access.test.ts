@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { Settings } from '../../contract/settings.ts'
+import { hostNotAllowed } from '../../contract/url.ts'
 import type { BusAccess } from '../../openstack/bus.ts'
 import { hostText } from '../../openstack/bus-address.ts'
 import type { MessageBus } from '../cloud.ts'
@@ -101,7 +102,7 @@ const cases: Record<string, [given: Given, expected: string]> = {
   ],
   'a host that is not allowed': [
     { bus: contrabass, allowed: ['elsewhere'] },
-    'rabbitMQUrls of Contrabass: cloud-bus is not in ENDPOINT_ALLOWED_HOSTS of the operator',
+    `rabbitMQUrls of Contrabass: cloud-bus ${hostNotAllowed}`,
   ],
   'the operator’s own host is always allowed': [
     { env: ownUrls, allowed: [] },

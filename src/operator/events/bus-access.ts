@@ -5,7 +5,7 @@
  * object names gets only an account of that object's namespace.
  */
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
-import { isLinkLocal } from '../../contract/url.ts'
+import { hostNotAllowed, isLinkLocal } from '../../contract/url.ts'
 import type { BusAccess } from '../../openstack/bus.ts'
 import { type BusAddresses, parseBusAddresses } from '../../openstack/bus-address.ts'
 import type { MessageBus } from '../cloud.ts'
@@ -22,8 +22,8 @@ export interface OwnBus {
 
 export interface AccessDeps {
   own: OwnBus
-  /** Hosts that objects and Contrabass may name. */
-  isAllowedHost: (host: string) => boolean
+  /** Hosts that an object of the namespace may name. Without a namespace: hosts of the operator's own Contrabass. */
+  isAllowedHost: (host: string, namespace?: string) => boolean
 }
 
 /** `problem` says why the bus cannot be used. Undefined: no bus is configured. */
@@ -37,16 +37,18 @@ export async function busFor(
   { own, isAllowedHost }: AccessDeps,
 ): Promise<BusChoice> {
   const configured = settings.rabbitmqUrls
+  const { namespace = '' } = config.metadata
+  const inNamespace = (host: string) => isAllowedHost(host, namespace)
   const ref = config.spec.secrets?.rabbitmqSecretRef
   if (ref) {
-    const read = (key: string) => secret(config.metadata.namespace ?? '', ref.name, key)
+    const read = (key: string) => secret(namespace, ref.name, key)
     const urls = (await read('RABBITMQ_URLS'))?.trim()
     const addresses = urls ? [urls] : settings.origins.rabbitmqUrls === 'object' ? configured : []
     if (addresses.length === 0)
       return { problem: `Secret ${ref.name}: RABBITMQ_URLS is missing; add it, or set spec.settings.rabbitmqUrls` }
     const account = { user: (await read('RABBITMQ_USER'))?.trim(), password: (await read('RABBITMQ_PASSWORD'))?.trim() }
     const ca = (await read('RABBITMQ_CA')) ?? own.ca
-    return accessFor(`Secret ${ref.name}`, addresses, account, { settings, own, ca, isAllowedHost })
+    return accessFor(`Secret ${ref.name}`, addresses, account, { settings, own, ca, isAllowedHost: inNamespace })
   }
   if (settings.origins.rabbitmqUrls === 'object')
     return {
@@ -56,7 +58,8 @@ export async function busFor(
   const { ca } = own
   if (bus) {
     if (bus.password === undefined) return { problem: 'rabbitMQPw of Contrabass: cannot decrypt it with the key' }
-    return accessFor('rabbitMQUrls of Contrabass', bus.urls, bus, { settings, own, ca, isAllowedHost })
+    const isAllowed = settings.origins.contrabassEndpoint === 'object' ? inNamespace : isAllowedHost
+    return accessFor('rabbitMQUrls of Contrabass', bus.urls, bus, { settings, own, ca, isAllowedHost: isAllowed })
   }
   if (configured.length === 0) return undefined
   const account = { user: own.user, password: await own.password() }
@@ -82,7 +85,7 @@ function accessFor(
   const addresses = parseBusAddresses(urls)
   if ('error' in addresses) return { problem: `${origin}: ${addresses.error}` }
   const refused = addresses.hosts.find(({ hostname }) => !isAllowedHost(hostname) || isLinkLocal(hostname))
-  if (refused) return { problem: `${origin}: ${refused.hostname} is not in ENDPOINT_ALLOWED_HOSTS of the operator` }
+  if (refused) return { problem: `${origin}: ${refused.hostname} ${hostNotAllowed}` }
   const login = loginOf(account, addresses)
   if (!login) return { problem: `${origin}: the user or the password is missing` }
   const { hosts, vhost } = addresses

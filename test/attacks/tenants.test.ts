@@ -1,0 +1,176 @@
+/**
+ * Attacks of a tenant who may write OpenstackConfigs (and Secrets) in one namespace. The operator, Viola, the cloud and the
+ * Kubernetes API are real processes over HTTP. The host of the attacker is `localhost`, everything else is `127.0.0.1`.
+ */
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, test } from 'node:test'
+import { stringify } from 'yaml'
+import { encrypted } from '../../sandbox/cloud/contrabass.ts'
+import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
+import { openstackConfigFinalizer, openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { events as eventsOf, namespaces, secrets } from '../../src/kube/resources.ts'
+import { type StubServer, startStubServer } from '../openstack/stub-server.ts'
+import { type OperatorEnvironment, startOperatorEnvironment } from '../operator/environment.ts'
+import { certificateAuthority } from '../rigs/kubernetes/certificates.ts'
+import { eventually } from '../support/eventually.ts'
+import { serve } from '../support/http-stub.ts'
+
+const tenant = 'team-b'
+const neighbour = 'team-a'
+const tenantToken = 'a-secret-of-the-namespace'
+let dir: string
+let environment: OperatorEnvironment
+let attacker: StubServer
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'multinic-tenants-'))
+  environment = await startOperatorEnvironment()
+  const { cloudState, kube } = environment
+  const subnet = addSubnet(cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  setPortStatus(cloudState, addPort(cloudState, { server: addServer(cloudState, 'worker-1'), subnet }).id, 'ACTIVE')
+  for (const name of [tenant, neighbour])
+    await kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  for (const namespace of [tenant, neighbour]) {
+    await createSecret(namespace, 'contrabass-encrypt-key', { CONTRABASS_ENCRYPT_KEY: cloudState.provider.encryptKey })
+    await createSecret(namespace, 'viola', { token: tenantToken })
+  }
+  attacker = await startStubServer(() => ({ status: 500, body: 'thank you' }))
+})
+afterEach(async () => {
+  await environment.close()
+  await attacker[Symbol.asyncDispose]()
+  await rm(dir, { recursive: true })
+})
+
+async function createSecret(namespace: string, name: string, values: Record<string, string>): Promise<void> {
+  const data = Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+  )
+  await environment.kube.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, data })
+}
+
+const everything = { hosts: ['*'], openstackProviders: ['*'], k8sProviders: ['*'], projects: ['*'] }
+
+async function rulesFile(rules: Record<string, object>): Promise<{ NAMESPACE_RULES_FILE: string }> {
+  const path = join(dir, 'rules.yaml')
+  await writeFile(path, stringify({ namespaces: rules }))
+  return { NAMESPACE_RULES_FILE: path }
+}
+
+const attackersHost = () => attacker.url.replace('127.0.0.1', 'localhost')
+
+async function ready(namespace: string, name = 'main'): Promise<string> {
+  const { status } = await environment.config(name, namespace)
+  const found = status?.conditions?.find(one => one.type === 'Ready')
+  return `${found?.status} ${found?.reason}: ${found?.message}`
+}
+
+async function waitForReady(expected: RegExp, namespace: string, name?: string): Promise<void> {
+  await eventually(async () => assert.match(await ready(namespace, name), expected))
+}
+
+async function waitUntilGone(namespace: string): Promise<void> {
+  await eventually(async () =>
+    assert.equal(await environment.kube.get(openstackConfigs, { namespace, name: 'main' }), undefined),
+  )
+}
+
+/** Delivered interfaces with the object that they belong to: `worker-1 multinic0 team-a/main`. */
+async function owners(): Promise<string[]> {
+  return (await environment.nodes()).flatMap(({ spec }) =>
+    spec.interfaces.map(nic => `${spec.nodeName} ${nic.name} ${nic.source}`),
+  )
+}
+
+test('operator.md 5: the deletion of an object does not send a Secret to a host that is not allowed', async () => {
+  await environment.startOperator({
+    ENDPOINT_ALLOWED_HOSTS: '127.0.0.1',
+    ...(await rulesFile({ [tenant]: everything })),
+  })
+  const violaTokenSecretRef = { name: 'viola', key: 'token' }
+  await environment.create({
+    namespace: tenant,
+    settings: { violaEndpoint: attackersHost() },
+    secrets: { violaTokenSecretRef },
+  })
+  await waitForReady(/^False ConfigError: spec\.settings\.violaEndpoint: localhost is not/, tenant)
+  // The finalizer of a served object does not change it.
+  const metadata = { finalizers: [openstackConfigFinalizer] }
+  await environment.kube.patch(openstackConfigs, { namespace: tenant, name: 'main' }, { metadata })
+  await environment.kube.delete(openstackConfigs, { namespace: tenant, name: 'main' })
+  const pending = () => environment.kube.list(eventsOf, { namespace: tenant })
+  await eventually(async () => {
+    const texts = (await pending()).items.map(({ reason, message }) => `${reason}: ${message}`)
+    assert.match(texts.join('\n'), /^RemovalPending: spec\.settings\.violaEndpoint: localhost is not/m)
+  })
+  assert.deepEqual(attacker.requests, [])
+})
+
+test('operator.md 6: an object without a rule inherits no interface of a neighbour', async () => {
+  await environment.startOperator(await rulesFile({ [neighbour]: everything }))
+  await environment.create({ namespace: neighbour })
+  await eventually(async () => assert.deepEqual(await owners(), [`worker-1 multinic0 ${neighbour}/main`]))
+  await environment.create({ namespace: tenant })
+  await waitForReady(/^False ConfigError: namespace team-b: /, tenant)
+  await environment.kube.delete(openstackConfigs, { namespace: neighbour, name: 'main' })
+  await waitUntilGone(neighbour)
+  assert.deepEqual(await owners(), [])
+})
+
+test('operator.md 11: without a rule an object is not served, calls nobody and can be deleted at once', async () => {
+  await environment.startOperator()
+  await environment.create({ namespace: tenant, settings: { contrabassEndpoint: attackersHost() } })
+  await waitForReady(/^False ConfigError: namespace team-b: /, tenant)
+  assert.equal((await environment.config('main', tenant)).metadata.finalizers, undefined)
+  await environment.kube.delete(openstackConfigs, { namespace: tenant, name: 'main' })
+  await waitUntilGone(tenant)
+  assert.deepEqual([attacker.requests, await owners()], [[], []])
+})
+
+test('operator.md 11: a Contrabass of the tenant does not get the clear password to a Keystone of its choice', async () => {
+  const { encryptKey } = environment.cloudState.provider
+  const adminPw = encrypted(environment.cloudState.user.password, encryptKey)
+  await using contrabass = await startStubServer(() => ({
+    status: 200,
+    body: { data: { url: attackersHost(), attributes: { adminId: 'admin', adminPw, domain: 'Default' } } },
+  }))
+  await environment.startOperator(await rulesFile({ [tenant]: { ...everything, hosts: ['127.0.0.1'] } }))
+  await environment.create({ namespace: tenant, settings: { contrabassEndpoint: contrabass.url } })
+  await waitForReady(/^False ContrabassError: contrabass: the Keystone host localhost is not/, tenant)
+  assert.deepEqual(attacker.requests, [])
+})
+
+test('operator.md 10: an object does not turn off TLS verification for the token of the operator', async () => {
+  const { cert, key } = await certificateAuthority(dir)
+  const token = join(dir, 'token')
+  await writeFile(token, 'the-token-of-the-operator')
+  const stranger = await serve((_, response) => void response.writeHead(500).end(), {
+    cert: await readFile(cert),
+    key: await readFile(key),
+  })
+  try {
+    await environment.startOperator({ VIOLA_ENDPOINT: stranger.url, VIOLA_TOKEN_FILE: token })
+    await environment.create({ settings: { violaInsecureTLS: true } })
+    await waitForReady(/^False ConfigError: spec\.settings\.violaInsecureTLS: /, 'multinic-system')
+    assert.deepEqual(stranger.requests, [])
+  } finally {
+    await stranger.close()
+  }
+})
+
+test('operator.md 8: many objects with endpoints that hang do not delay another namespace', async () => {
+  await using hanging = await startStubServer(() => ({ status: 200, hang: true }))
+  const rules = await rulesFile({ [tenant]: everything })
+  await environment.startOperator({ OPERATOR_WORKERS: '10', ...rules })
+  for (let n = 0; n < 20; n++)
+    await environment.create({
+      ...{ namespace: tenant, name: `slow-${n}` },
+      settings: { contrabassEndpoint: `${hanging.url}/${n}`, contrabassTimeout: '1h' },
+    })
+  await eventually(() => assert.ok(hanging.requests.length >= 5, `${hanging.requests.length}`))
+  await environment.create({})
+  await waitForReady(/^True/, 'multinic-system')
+})

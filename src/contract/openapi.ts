@@ -14,6 +14,8 @@ export interface Route {
   headers?: Record<string, string>
   required?: string[]
   body?: z.ZodType
+  /** Maximum length of the body. Default: 1 MiB. */
+  maxBodyBytes?: number
   /** Content by status. A string is a media type of plain content. */
   answers: Record<number, { description: string; body?: z.ZodType; type?: string }>
   /** Statuses that answer a problem. */

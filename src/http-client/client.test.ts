@@ -110,7 +110,7 @@ test('a 414 without body and content type is an error', async () => {
 test('a 200 with an invalid or too long body is an error', async () => {
   await using invalid = await startStubServer(() => ({ status: 200, body: '<html>maintenance</html>' }))
   await using long = await startStubServer(() => ({ status: 200, body: { text: 'x'.repeat(2_000) } }))
-  await using it = await client({ maxBodyBytes: 1_000 })
+  await using it = await client({ limits: { bytes: 1_000 } })
   assert.match((await failureOf(it.http.request({ method: 'GET', url: invalid.url }))).message, /is not JSON/)
   assert.match((await failureOf(it.http.request({ method: 'GET', url: long.url }))).message, /longer than 1000 bytes/)
 })
@@ -160,7 +160,7 @@ test('a compressed answer is not decompressed', async () => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb),
   )
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  await using it = await client({ maxBodyBytes: 1024 * 1024 })
+  await using it = await client({ limits: { bytes: 1024 * 1024 } })
   try {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     assert.match((await failureOf(it.http.request({ method: 'GET', url }))).message, /the answer is not JSON/)

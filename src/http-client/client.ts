@@ -1,5 +1,5 @@
 /**
- * HTTP client for one service: timeouts, limited retries with jitter, limited bodies, no redirects, metrics for each call.
+ * HTTP client for one service: timeouts, limited retries with jitter, bounded bodies, no redirects, metrics for each call.
  *
  * Never follows redirects, because the next host would get our token. Reads bodies as JSON and never decompresses them.
  * Never calls link-local addresses: the metadata service of the machine would answer there.
@@ -8,6 +8,7 @@ import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request as send } from 'undici'
 import { isLinkLocal, urlOf } from '../contract/url.ts'
+import { BodyError, type BodyLimits, maxElements, parseJson, readBody } from '../runtime/bounded-body.ts'
 import { retry } from '../runtime/retry.ts'
 import { truncate } from '../runtime/truncate.ts'
 import { detailOf, isRetryable, ServiceError } from './errors.ts'
@@ -42,7 +43,7 @@ export interface HttpOptions {
   attempts?: number
   /** Maximum wait before a retry. If the service asks for more, the call fails. */
   maxWaitMs?: number
-  maxBodyBytes?: number
+  limits?: Partial<BodyLimits> | undefined
   connections?: number
   onCall?: ((call: Call) => void) | undefined
   random?: () => number
@@ -83,7 +84,7 @@ const maxTimeoutMs = 2 ** 31 - 10_000
 
 export function createHttp(options: HttpOptions): Http {
   const { service, attempts = 3, maxWaitMs = 10_000, onCall, random = Math.random } = options
-  const maxBodyBytes = options.maxBodyBytes ?? 64 * 1024 * 1024
+  const limits = { bytes: 32 * 1024 * 1024, elements: maxElements, ...options.limits }
   const timeoutMs = Math.min(options.timeoutMs, maxTimeoutMs)
   const dispatcher = dispatcherFor({ ...options, timeoutMs })
 
@@ -103,7 +104,7 @@ export function createHttp(options: HttpOptions): Http {
         body: body === undefined ? null : JSON.stringify(body),
       })
       status = `${Math.floor(answer.statusCode / 100)}xx`
-      const bytes = await readBounded(answer.body, maxBodyBytes, where(request))
+      const bytes = await readBody(answer.body, limits).finally(() => answer.body.destroy())
       return toAnswer(request, answer.statusCode, answer.headers, bytes, accept)
     } catch (error) {
       throw error instanceof ServiceError ? error : callError(request, error, timeout.aborted)
@@ -120,10 +121,9 @@ export function createHttp(options: HttpOptions): Http {
     accept: (status: number) => boolean,
   ): HttpAnswer {
     if (request.unread && status < 300 && accept(status)) return { status, headers, bytes, body: undefined }
-    const body = parsed(bytes.toString('utf8'))
+    const isOptional = status >= 300 || request.anyBody === true || !accept(status)
+    const body = bytes.length === 0 ? undefined : parsed(bytes, isOptional)
     if (accept(status)) {
-      if (body === undefined && bytes.length > 0 && status < 300 && !request.anyBody)
-        throw new ServiceError(`${where(request)}: the answer is not JSON`, { service, kind: 'malformed', status })
       return { status, headers, bytes, body }
     }
     const requestId = requestIdIn(headers)
@@ -145,6 +145,11 @@ export function createHttp(options: HttpOptions): Http {
         kind: 'timeout',
       })
     if (request.signal?.aborted) return error instanceof Error ? error : new Error('aborted')
+    if (error instanceof BodyError) {
+      // Another large answer had its turn: the next sync reads this one again.
+      const kind = error.kind === 'cut' || error.kind === 'overBudget' ? 'connection' : 'malformed'
+      return new ServiceError(`${where(request)}: the answer ${error.message}`, { service, kind }, { cause: error })
+    }
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'connection failed'
     return new ServiceError(`${where(request)}: ${code}`, { service, kind: 'connection' }, { cause: error })
   }
@@ -211,25 +216,13 @@ function linkLocal(): NodeJS.ErrnoException {
   return Object.assign(new Error('link-local addresses are not allowed'), { code: 'LINK_LOCAL_ADDRESS' })
 }
 
-async function readBounded(body: AsyncIterable<Buffer>, limit: number, where: string): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > limit) {
-      const service = where.split(':', 1)[0] ?? ''
-      throw new ServiceError(`${where}: the answer is longer than ${limit} bytes`, { service, kind: 'malformed' })
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-function parsed(text: string): unknown {
+/** Undefined if the body is not JSON and need not be. */
+function parsed(bytes: Buffer, isOptional: boolean): unknown {
   try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+    return parseJson(bytes)
+  } catch (error) {
+    if (isOptional) return undefined
+    throw error
   }
 }
 

@@ -48,7 +48,6 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
   const metrics = createMetrics('inventory', { process: true })
   const app = createApp({
     log,
-    bodyLimit: 64 * 1024 * 1024,
     metrics,
     ready: () => (store.problem() === undefined ? [] : [`database: ${store.problem()}`]),
     warnings: auth.warnings,

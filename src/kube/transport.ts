@@ -5,6 +5,7 @@
  */
 import { type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { withoutSlash } from '../contract/url.ts'
+import { BodyError, readBody } from '../runtime/bounded-body.ts'
 import { explain } from '../runtime/errors.ts'
 import { retry } from '../runtime/retry.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -184,18 +185,17 @@ async function responseFrom(response: Dispatcher.ResponseData): Promise<KubeResp
   return { status, headers, body }
 }
 
-/** Far more than a page of 500 objects, far less than the memory of the process. */
-const maxResponseBytes = 256 * 1024 * 1024
+/** A page of 500 node configs has less than half of either. */
+const limits = { bytes: 32 * 1024 * 1024, elements: 2_000_000 }
 
 async function textOf(body: Stream): Promise<string> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > maxResponseBytes) throw new Error(`the response is longer than ${maxResponseBytes} bytes`)
-    chunks.push(chunk)
+  try {
+    return (await readBody(body, limits)).toString('utf8')
+  } catch (error) {
+    throw error instanceof BodyError ? explain('the response', error) : error
+  } finally {
+    body.destroy()
   }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 function parse(text: string): unknown {

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { type Call, createHttp, type Http, type Proxies, type Tls } from '../http-client/client.ts'
 import type { Cloud } from '../operator/cloud.ts'
+import type { BodyLimits } from '../runtime/bounded-body.ts'
 import { createOpenStackCloud, type OpenStackAccess, type OpenStackSettings, type ServiceClients } from './cloud.ts'
 
 export interface OpenStackClouds {
@@ -60,17 +61,17 @@ export function createOpenStackClouds(options: OpenStackCloudsOptions): OpenStac
 }
 
 /** A provider, or a token with its catalog, is a few KiB. */
-const mebibyte = 1024 * 1024
+const small = { bytes: 1024 * 1024, elements: 50_000 }
 
 function clientsFor(settings: OpenStackSettings, options: OpenStackCloudsOptions): ServiceClients {
   const { contrabassCa, openstackCa, proxies, onCall } = options
-  const make = (service: string, timeoutMs: number, tls: Tls, maxBodyBytes?: number) =>
-    createHttp({ service, timeoutMs, tls, proxies, onCall, ...(maxBodyBytes && { maxBodyBytes }) })
+  const make = (service: string, timeoutMs: number, tls: Tls, limits?: BodyLimits) =>
+    createHttp({ service, timeoutMs, tls, proxies, onCall, limits })
   const contrabass = { ca: contrabassCa, insecure: settings.contrabassInsecureTLS }
   const openstack = { ca: openstackCa, insecure: settings.openstackInsecureTLS }
   return {
-    contrabass: make('contrabass', settings.contrabassTimeoutMs, contrabass, mebibyte),
-    keystone: make('keystone', settings.openstackTimeoutMs, openstack, 8 * mebibyte),
+    contrabass: make('contrabass', settings.contrabassTimeoutMs, contrabass, small),
+    keystone: make('keystone', settings.openstackTimeoutMs, openstack, small),
     neutron: make('neutron', settings.openstackTimeoutMs, openstack),
     nova: make('nova', settings.openstackTimeoutMs, openstack),
   }

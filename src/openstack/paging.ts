@@ -3,6 +3,8 @@
  */
 import { z } from 'zod'
 import { ServiceError } from '../http-client/errors.ts'
+import { parseJson } from '../runtime/bounded-body.ts'
+import { messageOf } from '../runtime/errors.ts'
 import { truncate } from '../runtime/truncate.ts'
 
 export type Query = [string, string][]
@@ -59,9 +61,9 @@ export function parsed<T>(service: string, what: string, shape: z.ZodType<T>, bo
 export function parsedBytes<T>(service: string, what: string, shape: z.ZodType<T>, bytes: Buffer): T {
   let body: unknown
   try {
-    body = JSON.parse(bytes.toString('utf8'))
-  } catch {
-    throw unusable(service, `${what} is not JSON`)
+    body = parseJson(bytes)
+  } catch (error) {
+    throw unusable(service, `${what} ${messageOf(error)}`)
   }
   return parsed(service, what, shape, body)
 }

@@ -18,7 +18,8 @@ export function serveApi(
     const handler = handlers[`${route.method} ${route.path}`]
     if (!handler) throw new Error(`no handler for ${route.method} ${route.path}`)
     const onRequest = (request: FastifyRequest, reply: FastifyReply) => before(route, request, reply)
-    app.route({ method: route.method.toUpperCase(), url: urlOf(route.path), onRequest, handler })
+    const limit = route.maxBodyBytes === undefined ? {} : { bodyLimit: route.maxBodyBytes }
+    app.route({ method: route.method.toUpperCase(), url: urlOf(route.path), onRequest, handler, ...limit })
   }
   for (const [path, ofPath] of Map.groupBy(routes, route => route.path)) {
     const served = ofPath.map(({ method }) => method.toUpperCase())

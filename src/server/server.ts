@@ -3,6 +3,7 @@
  *
  * `createApp` does not listen, so that tests can inject requests.
  */
+import type { IncomingMessage } from 'node:http'
 import type { ServerOptions } from 'node:https'
 import Fastify, {
   type FastifyInstance,
@@ -12,6 +13,7 @@ import Fastify, {
 } from 'fastify'
 import { stringify } from 'yaml'
 import type { Problem } from '../contract/problem.ts'
+import { BodyError, maxElements, parseJson, readBody } from '../runtime/bounded-body.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
@@ -30,7 +32,8 @@ export class HttpProblem extends Error {
 
 export interface AppOptions {
   log: Log
-  bodyLimit?: number
+  /** Bodies of any content type are read as JSON: older callers of Viola send none. */
+  anyContentType?: boolean
   metrics?: Exposition
   /** The body of /healthz. The status is 503 unless healthy. */
   health?: () => { healthy: boolean; body: object }
@@ -62,6 +65,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     const detail =
       status >= 500 && !(error instanceof HttpProblem) ? 'internal error; see the log of the server' : messageOf(error)
     const errors = error instanceof HttpProblem ? error.errors : undefined
+    // The rest of a body that was not read would be taken for the next request.
+    if (!request.raw.complete) reply.header('connection', 'close')
     return reply
       .code(status)
       .type('application/problem+json')
@@ -73,7 +78,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     frameworkErrors: failed,
     ...(tls && { https: { ...tls, ...checked } }),
     ...(!tls && { http: checked }),
-    bodyLimit: options.bodyLimit ?? 1024 * 1024,
+    bodyLimit: defaultBodyBytes,
     forceCloseConnections: true,
     // Plugins load fast. A slow start means a busy machine, not a failure.
     pluginTimeout: 0,
@@ -85,6 +90,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   app.server.requestTimeout = timeouts.requestMs
   app.server.maxConnections = options.maxConnections ?? 10_000
 
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(options.anyContentType ? '*' : 'application/json', jsonBody)
   app.setErrorHandler(failed)
   app.setNotFoundHandler((request, reply) =>
     reply
@@ -113,6 +120,26 @@ export function createApp(options: AppOptions): FastifyInstance {
   }
   return app
 }
+
+/** Bytes of a body, unless the route sets its own `bodyLimit`. */
+const defaultBodyBytes = 1024 * 1024
+
+/** The value of a body. Runs after the hooks of the route have accepted the caller. */
+async function jsonBody(request: FastifyRequest, stream: IncomingMessage): Promise<unknown> {
+  const { bodyLimit: bytes = defaultBodyBytes } = request.routeOptions
+  try {
+    if (Number(request.headers['content-length'] ?? 0) > bytes)
+      throw new BodyError('tooLong', `is longer than ${bytes} bytes`)
+    const body = await readBody(stream, { bytes, elements: maxElements })
+    return body.length === 0 ? undefined : parseJson(body)
+  } catch (error) {
+    // Anything else is an error of the connection.
+    const { kind, message } = error instanceof BodyError ? error : { kind: 'cut' as const, message: 'was cut off' }
+    throw new HttpProblem(bodyStatus[kind], `the body ${message}`)
+  }
+}
+
+const bodyStatus = { tooLong: 413, tooComplex: 413, notJson: 400, overBudget: 503, cut: 400 }
 
 /** Listens on `:8080`, `127.0.0.1:0` or `[::1]:8080` and returns the address. */
 export async function listen(app: FastifyInstance, address: string): Promise<string> {

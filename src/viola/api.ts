@@ -2,7 +2,14 @@
  * Routes of the Viola API as data. The app registers them, and the OpenAPI document is generated from them.
  */
 import type { Api } from '../contract/openapi.ts'
-import { providerHeader, violaListAnswer, violaPath, violaPost, violaPostAnswer } from '../contract/viola.ts'
+import {
+  maxPostBytes,
+  providerHeader,
+  violaListAnswer,
+  violaPath,
+  violaPost,
+  violaPostAnswer,
+} from '../contract/viola.ts'
 
 const headers = {
   [providerHeader]: 'Provider ID; selects the Biz cluster.',
@@ -24,6 +31,7 @@ export const violaApi: Api = {
       required,
       query: { force: '`true`: take over fields that another controller owns.' },
       body: violaPost,
+      maxBodyBytes: maxPostBytes,
       answers: {
         200: { description: 'All nodes are applied.', body: violaPostAnswer },
         409: {

@@ -112,7 +112,11 @@ const refusals: Record<string, [status: number, detail: RegExp, ask: () => Retur
   'too many nodes': [413, /2001 node configs; send at most 2000/, () => viola.post(Array(2001).fill({}))],
   'no provider': [400, /x-provider-id/, () => viola.post([aNodeOf('a')], { provider: '' })],
   'no provider in a read': [400, /x-provider-id/, () => viola.list('', { provider: '' })],
-  'a body above 4 MiB': [413, /large/, () => viola.post([{ ...aNodeOf('a'), note: 'x'.repeat(4 * 1024 * 1024) }])],
+  'a body above 4 MiB': [
+    413,
+    /longer than 4194304 bytes/,
+    () => viola.post([{ ...aNodeOf('a'), note: 'x'.repeat(4 * 1024 * 1024) }]),
+  ],
   'another method': [405, /method not allowed: use POST or GET/, () => viola.ask('PUT', violaPath, { body: {} })],
   'another path': [404, /no route for GET/, () => viola.ask('GET', '/v2')],
 }

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { objectName } from '../contract/node-names.ts'
 import { openApiDocument } from '../contract/openapi.ts'
 import { summaryOf } from '../contract/problem.ts'
-import { maxPostBytes, providerHeader, violaPath } from '../contract/viola.ts'
+import { providerHeader, violaPath } from '../contract/viola.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
 import { type Handler, isNotModified, queryOf, serveApi } from '../server/routes.ts'
@@ -58,7 +58,8 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   })
   const app = createApp({
     log,
-    bodyLimit: maxPostBytes,
+    // Older callers send JSON without its content type, or the content type without a body.
+    anyContentType: true,
     metrics: { ...metrics, text: metricsText },
     warnings: () => [...auth.warnings(), ...(certificates?.warnings() ?? []), ...targets.warnings()],
     details: () => ({ targets: targets.states().map(stateDetails) }),
@@ -79,17 +80,10 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     return metrics.text()
   }
 
-  // Older callers send JSON without its content type, or the content type without a body.
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
-    try {
-      done(null, body === '' ? undefined : JSON.parse(String(body)))
-    } catch (error) {
-      done(new HttpProblem(400, `invalid JSON: ${messageOf(error)}`))
-    }
-  })
+  const authorized = new WeakMap<FastifyRequest, Authorized>()
+  const authorizedFor = (request: FastifyRequest) => authorized.get(request) as Authorized
 
-  async function authorize(request: FastifyRequest, reply: FastifyReply): Promise<Authorized> {
+  async function authorize(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const providerId = String(request.headers[providerHeader] ?? '').trim()
     if (!providerId) throw new HttpProblem(400, `header ${providerHeader} required`)
     if (providerId.length > 253) throw new HttpProblem(400, `header ${providerHeader} is longer than 253 characters`)
@@ -97,7 +91,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     const certificate = certificateOf(request.raw.socket)
     const caller = await auth.admit({ authorization: request.headers.authorization, certificate }, providerId)
     reply.removeHeader('www-authenticate')
-    return { providerId, caller }
+    authorized.set(request, { providerId, caller })
   }
 
   /** Runs `work` in the provider's cluster. */
@@ -116,7 +110,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   const streams = eventStreams(app)
   const handlers: Record<string, Handler> = {
     [`post ${violaPath}`]: async (request, reply) => {
-      const { providerId, caller } = await authorize(request, reply)
+      const { providerId, caller } = authorizedFor(request)
       const trace = requestTrace(tracer, request.headers['traceparent'])
       const { nodes, errors } = nodesFrom(request.body, providerId)
       if (errors.length > 0) throw new HttpProblem(400, `invalid body: ${summaryOf(errors)}`, errors)
@@ -134,7 +128,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     },
 
     [`get ${violaPath}`]: async (request, reply) => {
-      const { providerId } = await authorize(request, reply)
+      const { providerId } = authorizedFor(request)
       const { nodeName, since, watch } = queryOf(request)
       if (watch === 'true' || request.headers.accept?.includes('text/event-stream'))
         return inCluster(providerId, cluster => streamChanges(cluster, providerId, nodeName, () => streams.open(reply)))
@@ -149,7 +143,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     },
 
     [`delete ${violaPath}/{nodeName}`]: async (request, reply) => {
-      const { providerId, caller } = await authorize(request, reply)
+      const { providerId, caller } = authorizedFor(request)
       const { nodeName = '' } = request.params as { nodeName?: string }
       const expected = queryOf(request)['expectedSpecHash']
       const deleted = await inCluster(providerId, cluster => deleteNode(cluster, { nodeName, providerId, expected }))
@@ -163,7 +157,8 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     },
   }
 
-  serveApi(app, violaApi, handlers)
+  // Runs before the body is read: a caller without access must not send a large one.
+  serveApi(app, violaApi, handlers, (_route, request, reply) => authorize(request, reply))
   drainBeforeClose(app)
   app.addHook('onClose', async () => {
     certificates?.close()

@@ -13,6 +13,7 @@ import { OpenStackError, toOpenStackError } from './errors.ts'
 import { createKeystone } from './keystone.ts'
 import { createNeutron, maxIds, type Neutron } from './neutron.ts'
 import { createNova, type Nova } from './nova.ts'
+import type { PageCache } from './page-cache.ts'
 import { createPortListing } from './port-listing.ts'
 import { createSession, type Session } from './session.ts'
 
@@ -44,6 +45,8 @@ export type ServiceClients = Record<'contrabass' | 'keystone' | 'neutron' | 'nov
 export interface OpenStackCloudOptions {
   access: OpenStackAccess
   clients: ServiceClients
+  /** Shared by all clouds. */
+  pages?: PageCache
   /** Hosts that Contrabass and the catalog may name. */
   isAllowedHost: (host: string) => boolean
   /** Monotonic milliseconds. */
@@ -66,7 +69,7 @@ interface LoggedIn {
   at: number
 }
 
-export function createOpenStackCloud({ access, clients, isAllowedHost, now }: OpenStackCloudOptions): Cloud {
+export function createOpenStackCloud({ access, clients, pages, isAllowedHost, now }: OpenStackCloudOptions): Cloud {
   const { settings, encryptKey, openstackProviderId, projectId } = access
   const contrabass = createContrabass({ http: clients.contrabass, endpoint: settings.contrabassEndpoint })
   const keystone = createKeystone({ http: clients.keystone, now })
@@ -87,7 +90,7 @@ export function createOpenStackCloud({ access, clients, isAllowedHost, now }: Op
       region: settings.endpointRegion,
       isAllowedHost,
     })
-    return { bus, session, neutron: createNeutron(session), nova: createNova(session), at: now() }
+    return { bus, session, neutron: createNeutron(session, pages), nova: createNova(session), at: now() }
   }
 
   async function readProvider(signal: AbortSignal | undefined) {
@@ -153,9 +156,7 @@ export function createOpenStackCloud({ access, clients, isAllowedHost, now }: Op
     check: signal => call(({ session }) => session.check('network', signal), signal),
     portsOfServers: async (serverIds, subnetIds, signal) => {
       if (serverIds.length <= manyServers) return listing.ports(serverIds, signal)
-      const requested = new Set(serverIds)
-      const found = await call(({ neutron }) => neutron.portsInSubnets(subnetIds, signal), signal)
-      return found.filter(port => requested.has(port.serverId))
+      return call(({ neutron }) => neutron.portsInSubnets(subnetIds, serverIds, signal), signal)
     },
     portsById: (ids, signal) => call(({ neutron }) => neutron.portsById(ids, signal), signal),
     portsByMac: (addresses, signal) => call(({ neutron }) => neutron.portsByMac(addresses, signal), signal),

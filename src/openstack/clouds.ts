@@ -7,6 +7,7 @@ import { type Call, createHttp, type Http, type Proxies, type Tls } from '../htt
 import type { Cloud } from '../operator/cloud.ts'
 import type { BodyLimits } from '../runtime/bounded-body.ts'
 import { createOpenStackCloud, type OpenStackAccess, type OpenStackSettings, type ServiceClients } from './cloud.ts'
+import { createPageCache } from './page-cache.ts'
 
 export interface OpenStackClouds {
   open(access: OpenStackAccess): Cloud
@@ -28,6 +29,7 @@ const maxIdleMs = 30 * 60_000
 
 export function createOpenStackClouds(options: OpenStackCloudsOptions): OpenStackClouds {
   const { now = () => performance.now(), isAllowedHost = () => true } = options
+  const pages = createPageCache()
   const open = new Map<string, { cloud: Cloud; clients: Http[]; usedAt: number }>()
 
   function closeIdle(): void {
@@ -49,7 +51,7 @@ export function createOpenStackClouds(options: OpenStackCloudsOptions): OpenStac
       closeIdle()
       const clients = clientsFor(access.settings, options)
       const isAllowed = (host: string) => isAllowedHost(host, access.namespace)
-      const cloud = createOpenStackCloud({ access, clients, isAllowedHost: isAllowed, now })
+      const cloud = createOpenStackCloud({ access, clients, pages, isAllowedHost: isAllowed, now })
       open.set(key, { cloud, clients: Object.values(clients), usedAt: now() })
       return cloud
     },

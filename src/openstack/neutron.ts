@@ -5,7 +5,8 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { batchesOf } from '../http-client/batches.ts'
 import type { Network, Port, Subnet } from '../operator/cloud.ts'
-import { allPages, joined, type Links, linksShape, parsedBytes, type Query } from './paging.ts'
+import { createPageCache, type PageCache } from './page-cache.ts'
+import { allPages, joined, type Page, parsedBytes, parsedPage, type Query } from './paging.ts'
 import type { Session } from './session.ts'
 
 /** Whether the project may use a network of another project. */
@@ -15,8 +16,8 @@ interface NeutronNetwork extends Network {
 
 export interface Neutron {
   portsOfServers(serverIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
-  /** All ports of the project with an address in one of these subnets. */
-  portsInSubnets(subnetIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  /** Ports of these servers with an address in one of these subnets: fewer calls for many servers. */
+  portsInSubnets(subnetIds: readonly string[], serverIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
   /** Whatever their project and device: shows whether a port still exists. */
   portsById(ids: readonly string[], signal?: AbortSignal): Promise<Port[]>
   portsByMac(macAddresses: readonly string[], signal?: AbortSignal): Promise<Port[]>
@@ -26,16 +27,21 @@ export interface Neutron {
   networks(ids: readonly string[], signal?: AbortSignal): Promise<Network[]>
 }
 
-const text = z.string().nullish()
+/** Ids, names and addresses are shorter. Longer ones would stay in memory. */
+const field = z.string().max(255)
+const text = field.nullish()
 const portShape = z
   .looseObject({
-    id: z.string(),
-    network_id: z.string(),
-    mac_address: z.string(),
+    id: field,
+    network_id: field,
+    mac_address: field,
     status: text,
     device_id: text,
     device_owner: text,
-    fixed_ips: z.array(z.looseObject({ subnet_id: z.string(), ip_address: z.string() })).nullish(),
+    fixed_ips: z
+      .array(z.looseObject({ subnet_id: field, ip_address: field }))
+      .max(256)
+      .nullish(),
     created_at: text,
   })
   .transform(
@@ -52,12 +58,15 @@ const portShape = z
   )
 const subnetShape = z
   .looseObject({
-    id: z.string(),
+    id: field,
     name: text,
-    network_id: z.string(),
-    cidr: z.string(),
+    network_id: field,
+    cidr: field,
     gateway_ip: text,
-    host_routes: z.array(z.looseObject({ destination: z.string(), nexthop: z.string() })).nullish(),
+    host_routes: z
+      .array(z.looseObject({ destination: field, nexthop: field }))
+      .max(1_000)
+      .nullish(),
   })
   .transform(
     (subnet): Subnet => ({
@@ -70,7 +79,7 @@ const subnetShape = z
     }),
   )
 const networkShape = z
-  .looseObject({ id: z.string(), mtu: z.int().nullish(), shared: z.boolean().nullish() })
+  .looseObject({ id: field, mtu: z.int().nullish(), shared: z.boolean().nullish() })
   .transform(({ id, mtu, shared }): NeutronNetwork => ({ id, shared: shared === true, ...(mtu && { mtu }) }))
 
 const portFields = ['id', 'network_id', 'mac_address', 'status', 'device_id', 'device_owner', 'fixed_ips', 'created_at']
@@ -82,97 +91,105 @@ type Collection = 'ports' | 'subnets' | 'networks'
 /** Servers accept request lines of 8,192 bytes. A hundred UUIDs take 4,700 bytes. */
 export const maxIds = 100
 const maxQueryBytes = 6_000
-const maxRemembered = 32
+/** Neutron may answer with smaller pages, and older ones with a longer one. */
+export const pageSize = 5_000
+/** The ports of this many servers: ten are delivered, the others get a verdict. */
+const maxPorts = (servers: number) => 1_000 + 20 * servers
+/** Subnets that have the same name. */
+const maxNamesakes = 1_000
 
-interface Page<T> {
-  items: T[]
-  links: Links
+interface Listing<T> {
+  collection: Collection
+  shape: z.ZodType<T>
+  query: Query
+  maxItems: number
+  /** Entries that were asked for. A server that ignores a filter must not fill our memory. */
+  keep?: (item: T) => boolean
+  /** What `keep` depends on, besides the query. */
+  keptBy?: string
+  signal: AbortSignal | undefined
 }
 
-export function createNeutron(session: Session): Neutron {
-  /** Most answers are unchanged. The same bytes return the same objects without parsing, so callers can compare by identity. */
-  const last = new Map<string, { digest: string; page: Page<unknown> }>()
-
-  function remember(key: string, digest: string, page: Page<unknown>): void {
-    last.delete(key)
-    last.set(key, { digest, page })
-    const [oldest] = last.keys()
-    if (last.size > maxRemembered && oldest !== undefined) last.delete(oldest)
-  }
-
-  function list<T>(
-    collection: Collection,
-    shape: z.ZodType<T>,
-    query: Query,
-    signal: AbortSignal | undefined,
-  ): Promise<T[]> {
-    const pageShape = z.looseObject({ [collection]: z.array(shape), [`${collection}_links`]: linksShape })
-    return allPages('neutron', query, async page => {
+export function createNeutron(session: Session, pages: PageCache = createPageCache()): Neutron {
+  function list<T>(listing: Listing<T>): Promise<T[]> {
+    const { collection, shape, query, maxItems, keep = () => true, keptBy = '', signal } = listing
+    const read = async (page: Query): Promise<Page<T>> => {
       const { bytes } = await session.get('network', { path: `/${collection}`, query: page, signal, unread: true })
       const digest = createHash('sha256').update(bytes).digest('base64')
-      const key = `${collection}?${new URLSearchParams(page)}`
-      const known = last.get(key)
-      if (known?.digest === digest) return known.page as Page<T>
-      const body = parsedBytes('neutron', `the list of ${collection}`, pageShape, bytes) as Record<string, unknown>
-      const read = { items: body[collection] as T[], links: body[`${collection}_links`] as Links }
-      remember(key, digest, read)
-      return read
-    })
+      const key = `${session.projectId} ${collection}?${new URLSearchParams(page)} ${keptBy}`
+      const known = pages.get<T>(key, digest)
+      if (known) return known
+      const body = parsedBytes('neutron', `the list of ${collection}`, bytes)
+      const parsed = parsedPage('neutron', collection, shape, body, keep)
+      pages.set(key, digest, parsed, bytes.length)
+      return parsed
+    }
+    return allPages({ service: 'neutron', first: [...query, ['limit', String(pageSize)]], maxItems, read })
   }
 
   async function listByIds<T>(
-    collection: Collection,
-    shape: z.ZodType<T>,
     filter: string,
     ids: readonly string[],
-    more: Query,
-    signal: AbortSignal | undefined,
+    listing: Omit<Listing<T>, 'maxItems'> & { maxItems: (ids: number) => number },
   ): Promise<T[]> {
     const costOf = (id: string) => filter.length + encodeURIComponent(id).length + 2
     const batches = batchesOf([...new Set(ids)], { items: maxIds, bytes: maxQueryBytes, costOf })
     const lists = await Promise.all(
-      batches.map(batch =>
-        list(collection, shape, [...batch.map((id): [string, string] => [filter, id]), ...more], signal),
-      ),
+      batches.map(batch => {
+        const query: Query = [...batch.map((id): [string, string] => [filter, id]), ...listing.query]
+        return list({ ...listing, query, maxItems: listing.maxItems(batch.length) })
+      }),
     )
     return joined(lists)
   }
 
+  /** One entry for each id. */
+  const byId = <T extends { id: string }>(ids: readonly string[]) => {
+    const requested = new Set(ids)
+    return { keep: ({ id }: T) => requested.has(id), maxItems: (count: number) => count }
+  }
+  const ports = { collection: 'ports', shape: portShape } as const
+  const ofProject: Query = [['project_id', session.projectId], ...fields(portFields)]
+  const subnets = { collection: 'subnets', shape: subnetShape } as const
   const networksById = (ids: readonly string[], signal?: AbortSignal) =>
-    listByIds('networks', networkShape, 'id', ids, fields(networkFields), signal)
+    listByIds<NeutronNetwork>('id', ids, {
+      ...byId(ids),
+      collection: 'networks',
+      shape: networkShape,
+      query: fields(networkFields),
+      signal,
+    })
 
   return {
     portsOfServers: (serverIds, signal) =>
-      listByIds(
-        'ports',
-        portShape,
-        'device_id',
-        serverIds,
-        [['project_id', session.projectId], ...fields(portFields)],
-        signal,
-      ),
-    portsInSubnets: async (subnetIds, signal) => {
-      const filters = subnetIds.map(id => `subnet_id=${id}`)
+      listByIds('device_id', serverIds, { ...ports, query: ofProject, maxItems: maxPorts, signal }),
+    portsInSubnets: async (subnetIds, serverIds, signal) => {
+      const requested = new Set(serverIds)
       const found = await listByIds(
-        'ports',
-        portShape,
         'fixed_ips',
-        filters,
-        [['project_id', session.projectId], ...fields(portFields)],
-        signal,
+        subnetIds.map(id => `subnet_id=${id}`),
+        {
+          ...ports,
+          query: ofProject,
+          maxItems: () => maxPorts(requested.size),
+          keep: port => requested.has(port.serverId),
+          keptBy: createHash('sha256').update(serverIds.join()).digest('base64'),
+          signal,
+        },
       )
       const seen = new Set<string>()
       return found.filter(({ id }) => !seen.has(id) && seen.add(id))
     },
-    portsById: (ids, signal) => listByIds('ports', portShape, 'id', ids, fields(portFields), signal),
+    portsById: (ids, signal) => listByIds('id', ids, { ...byId(ids), ...ports, query: fields(portFields), signal }),
     portsByMac: (macAddresses, signal) =>
-      listByIds('ports', portShape, 'mac_address', macAddresses, fields(portFields), signal),
-    subnets: (ids, signal) => listByIds('subnets', subnetShape, 'id', ids, fields(subnetFields), signal),
+      listByIds('mac_address', macAddresses, { ...ports, query: fields(portFields), maxItems: maxPorts, signal }),
+    subnets: (ids, signal) => listByIds('id', ids, { ...byId(ids), ...subnets, query: fields(subnetFields), signal }),
     async subnetsByName(name, signal) {
       const named: Query = [['name', name], ...fields(subnetFields)]
-      const own = await list('subnets', subnetShape, [...named, ['project_id', session.projectId]], signal)
+      const namesakes = { ...subnets, maxItems: maxNamesakes, signal }
+      const own = await list({ ...namesakes, query: [...named, ['project_id', session.projectId]] })
       if (own.length > 0) return own
-      const all = await list('subnets', subnetShape, named, signal)
+      const all = await list({ ...namesakes, query: named })
       const networks = await networksById(
         all.map(subnet => subnet.networkId),
         signal,

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import type { Attachment, Server } from '../operator/cloud.ts'
-import { allPages, linksShape, parsed, type Query, unusable } from './paging.ts'
+import { allPages, parsed, parsedPage, type Query, unusable } from './paging.ts'
 import type { Session } from './session.ts'
 
 export interface Nova {
@@ -17,23 +17,21 @@ export interface Nova {
   wasDeleted(id: string, signal?: AbortSignal): Promise<boolean>
 }
 
+/** Ids, names and metadata are not longer. */
+const text = z.string().max(255)
 const serverShape = z
-  .looseObject({ id: z.string(), name: z.string().nullish(), metadata: z.record(z.string(), z.string()).nullish() })
+  .looseObject({ id: text, name: text.nullish(), metadata: z.record(text, text).nullish() })
   .transform((server): Server => ({ id: server.id, name: server.name ?? '', metadata: server.metadata ?? {} }))
 const oneShape = z.looseObject({ server: serverShape })
-const pageShape = z.looseObject({
-  servers: z.array(serverShape),
-  servers_links: linksShape,
-})
 const interfacesShape = z.looseObject({
   interfaceAttachments: z.array(
     z
-      .looseObject({ port_id: z.string(), mac_addr: z.string() })
+      .looseObject({ port_id: text, mac_addr: text })
       .transform(({ port_id, mac_addr }): Attachment => ({ portId: port_id, macAddress: mac_addr.toLowerCase() })),
   ),
 })
 
-const actionsShape = z.looseObject({ instanceActions: z.array(z.looseObject({ action: z.string() })) })
+const actionsShape = z.looseObject({ instanceActions: z.array(z.looseObject({ action: text })) })
 
 const headers = { 'x-openstack-nova-api-version': '2.1', 'openstack-api-version': 'compute 2.1' }
 /** The first microversion that returns the actions of deleted servers. */
@@ -41,7 +39,10 @@ const actionHeaders = { 'x-openstack-nova-api-version': '2.21', 'openstack-api-v
 const deletions = ['delete', 'forceDelete']
 /** Up to this number, servers are requested one by one. Above it, the whole list is cheaper. */
 const fewServers = 8
+/** The most that Nova returns by default. A server has several KiB: `fields` does not exist here. */
 const pageSize = 1_000
+/** Servers that have the same name. */
+const maxNamesakes = 1_000
 const concurrency = 8
 
 export function createNova(session: Session): Nova {
@@ -60,12 +61,16 @@ export function createNova(session: Session): Nova {
     return body === undefined ? undefined : parsed('nova', 'a server', oneShape, body).server
   }
 
-  function pages(query: Query, signal: AbortSignal | undefined): Promise<Server[]> {
-    return allPages('nova', [...query, ['limit', String(pageSize)]], async page => {
+  function pages(
+    query: Query,
+    { keep, maxItems }: { keep: (server: Server) => boolean; maxItems: number },
+    signal: AbortSignal | undefined,
+  ): Promise<Server[]> {
+    const read = async (page: Query) => {
       const { body } = await session.get('compute', { path: '/servers/detail', query: page, headers, signal })
-      const { servers, servers_links } = parsed('nova', 'the list of servers', pageShape, body)
-      return { items: servers, links: servers_links }
-    })
+      return parsedPage('nova', 'servers', serverShape, body, keep)
+    }
+    return allPages({ service: 'nova', first: [...query, ['limit', String(pageSize)]], maxItems, read })
   }
 
   async function oneByOne(ids: readonly string[], signal: AbortSignal | undefined): Promise<Server[]> {
@@ -85,7 +90,8 @@ export function createNova(session: Session): Nova {
     async servers(ids, signal) {
       if (ids.length <= fewServers) return oneByOne(ids, signal)
       const requested = new Set(ids)
-      const listed = (await pages([], signal)).filter(server => requested.has(server.id))
+      const keep = ({ id }: Server) => requested.has(id)
+      const listed = await pages([], { keep, maxItems: ids.length }, signal)
       const seen = new Set(listed.map(server => server.id))
       // The list covers our project only and may be incomplete. Each server that it lacks is requested by id.
       const rest = await oneByOne(
@@ -98,7 +104,7 @@ export function createNova(session: Session): Nova {
     async serversByName(name, signal) {
       // Nova treats the name as a regular expression, so the result is filtered by equality.
       const pattern = `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`
-      return (await pages([['name', pattern]], signal)).filter(server => server.name === name)
+      return pages([['name', pattern]], { keep: server => server.name === name, maxItems: maxNamesakes }, signal)
     },
 
     async attachmentsOf(id, signal) {

@@ -9,32 +9,61 @@ import { truncate } from '../runtime/truncate.ts'
 
 export type Query = [string, string][]
 
-export const linksShape = z.array(z.looseObject({ rel: z.string(), href: z.string() })).nullish()
-export type Links = z.infer<typeof linksShape>
+const link = z.looseObject({ rel: z.string().max(64), href: z.string().max(8192) })
+/** A list has `next` and `previous`. Entries beyond that are not even validated. */
+const linksShape = z.preprocess(links => (Array.isArray(links) ? links.slice(0, 4) : links), z.array(link).nullish())
+type Links = z.infer<typeof linksShape>
 
 /** An endless list is a fault of the server. An incomplete list must not pass for a complete one. */
 const maxPages = 1_000
-/** Ten times 5,000 nodes with 10 ports each. */
-const maxItems = 500_000
+/** How often a list starts again because the last entry of a page was deleted before the next page was read. */
+const maxRestarts = 3
 
-export async function allPages<T>(
-  service: string,
-  first: Query,
-  read: (query: Query) => Promise<{ items: T[]; links: Links }>,
-): Promise<T[]> {
+export interface Page<T> {
+  items: T[]
+  links: Links
+}
+
+export interface Paging<T> {
+  service: string
+  first: Query
+  /** Entries of all pages. More of them are an error: memory follows what was asked for, not what is answered. */
+  maxItems: number
+  read: (query: Query) => Promise<Page<T>>
+}
+
+export async function allPages<T>(paging: Paging<T>): Promise<T[]> {
+  for (let restarts = 0; ; restarts++) {
+    const listed = await pagesFrom(paging)
+    if (!(listed instanceof ServiceError)) return joined(listed)
+    if (restarts >= maxRestarts) throw listed
+  }
+}
+
+/** The pages, or the error of a page after the first whose marker no longer exists. */
+async function pagesFrom<T>({ service, first, maxItems, read }: Paging<T>): Promise<T[][] | ServiceError> {
   const pages: T[][] = []
   let query: Query | undefined = first
   let count = 0
   while (query) {
     if (pages.length >= maxPages) throw unusable(service, `the list has more than ${maxPages} pages`)
-    const answer = await read(query)
-    pages.push(answer.items)
-    count += answer.items.length
-    if (count > maxItems) throw unusable(service, `the list has more than ${maxItems} entries`)
-    query = nextQuery(answer.links)
+    let page: Page<T>
+    try {
+      page = await read(query)
+    } catch (error) {
+      if (pages.length > 0 && error instanceof ServiceError && markerStatuses.includes(error.status ?? 0)) return error
+      throw error
+    }
+    pages.push(page.items)
+    count += page.items.length
+    if (count > maxItems) throw unusable(service, `the list has more than ${maxItems} entries that were asked for`)
+    query = nextQuery(page.links)
   }
-  return joined(pages)
+  return pages
 }
+
+/** Neutron answers 404 to an unknown marker, Nova 400. */
+const markerStatuses = [400, 404]
 
 /** Usually there is one list. It may be long, so it is not copied. */
 export function joined<T>(lists: T[][]): T[] {
@@ -50,22 +79,56 @@ function nextQuery(links: Links): Query | undefined {
 }
 
 /** The body in the expected shape, or an error with the paths of the invalid fields and without their values. */
-export function parsed<T>(service: string, what: string, shape: z.ZodType<T>, body: unknown): T {
+export function parsed<T>(service: string, what: string, shape: z.ZodType<T>, body: unknown, at = ''): T {
+  // zod collects every issue: of a list with a hundred thousand invalid entries, hundreds of megabytes.
+  if (isLarger(body, at === '' ? maxListLength : maxEntryListLength))
+    throw unusable(service, `${what} has too many fields${at && `: ${at}`}`)
   const result = shape.safeParse(body)
   if (result.success) return result.data
-  const places = result.error.issues.slice(0, 5).map(issue => issue.path.map(String).join('.') || '(root)')
-  throw unusable(service, `${what} has invalid fields: ${truncate(places.join(', '), 300)}`)
+  const places = result.error.issues.slice(0, 5).map(issue => [at, ...issue.path.map(String)].filter(Boolean).join('.'))
+  throw unusable(service, `${what} has invalid fields: ${truncate(places.join(', ') || '(root)', 300)}`)
 }
 
-/** The same for a body that is not parsed yet. */
-export function parsedBytes<T>(service: string, what: string, shape: z.ZodType<T>, bytes: Buffer): T {
-  let body: unknown
+/** Actions of a server are never paged. */
+const maxListLength = 20_000
+/** Addresses of a port, routes of a subnet, metadata of a server. */
+const maxEntryListLength = 1_000
+
+/** Whether a list or an object, at any depth, has more entries. */
+function isLarger(value: unknown, maxEntries: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const entries = Object.values(value)
+  return entries.length > maxEntries || entries.some(entry => isLarger(entry, maxEntries))
+}
+
+/** The entries of one list, validated one by one: the first invalid entry ends it, whatever the others contain. */
+export function parsedPage<T>(
+  service: string,
+  collection: string,
+  shape: z.ZodType<T>,
+  body: unknown,
+  keep: (item: T) => boolean,
+): Page<T> {
+  const what = `the list of ${collection}`
+  const outer = z.looseObject({ [collection]: z.unknown(), [`${collection}_links`]: linksShape })
+  const result = outer.safeParse(body)
+  const { [collection]: entries, [`${collection}_links`]: links } = result.data ?? {}
+  if (!Array.isArray(entries)) throw unusable(service, `${what} has invalid fields: ${collection}`)
+  const items: T[] = []
+  for (const [position, entry] of entries.entries()) {
+    const item = parsed(service, what, shape, entry, `${collection}.${position}`)
+    if (keep(item)) items.push(item)
+  }
+  return { items, links: links as Links }
+}
+
+/** The value of a body that is not parsed yet. */
+export function parsedBytes(service: string, what: string, bytes: Buffer): unknown {
   try {
-    body = parseJson(bytes)
+    return parseJson(bytes)
   } catch (error) {
     throw unusable(service, `${what} ${messageOf(error)}`)
   }
-  return parsed(service, what, shape, body)
 }
 
 export function unusable(service: string, message: string): ServiceError {

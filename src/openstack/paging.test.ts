@@ -1,0 +1,118 @@
+/** Lists of many pages: what is asked for, what is kept, and lists that never end. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ports as captured } from '../../test/openstack/captured-responses.ts'
+import { sessionAt } from '../../test/openstack/sessions.ts'
+import { type StubRequest, type StubResponse, startStubServer } from '../../test/openstack/stub-server.ts'
+import { createHttp } from '../http-client/client.ts'
+import { createNeutron, pageSize } from './neutron.ts'
+import { createNova } from './nova.ts'
+
+const [port] = captured
+const portsOf = (serverId: string, from: number, count: number) =>
+  Array.from({ length: count }, (_, n) => ({ ...port, id: `port-${from + n}`, device_id: serverId }))
+const nextTo = (marker: string) => [{ rel: 'next', href: `http://x/v2.0/ports?limit=${pageSize}&marker=${marker}` }]
+
+async function aCloud(respond: (request: StubRequest) => StubResponse) {
+  const stub = await startStubServer(request => {
+    if (request.path !== '/v3/auth/tokens') return respond(request)
+    const endpoints = (url: string) => [{ interface: 'public', url }]
+    const catalog = [
+      { type: 'network', endpoints: endpoints(stub.url) },
+      { type: 'compute', endpoints: endpoints(`${stub.url}/v2.1`) },
+    ]
+    const body = { token: { expires_at: '2099-01-01T00:00:00Z', catalog } }
+    return { status: 201, body, headers: { 'x-subject-token': 'token' } }
+  })
+  const http = createHttp({ service: 'neutron', timeoutMs: 10_000, attempts: 1 })
+  const session = sessionAt({ url: stub.url, http })
+  return {
+    neutron: createNeutron(session),
+    nova: createNova(session),
+    calls: () => stub.requests.filter(({ path }) => path !== '/v3/auth/tokens'),
+    async [Symbol.asyncDispose]() {
+      await http.close()
+      await stub[Symbol.asyncDispose]()
+    },
+  }
+}
+
+test('ports are listed 5,000 a page, and one call reads each page', async () => {
+  await using cloud = await aCloud(({ query }) => {
+    const from = Number(query.get('marker') ?? 0)
+    const ports = portsOf('vm', from, Math.min(pageSize, 12_000 - from))
+    const isLast = from + pageSize >= 12_000
+    return { status: 200, body: { ports, ...(!isLast && { ports_links: nextTo(String(from + pageSize)) }) } }
+  })
+  const serverIds = Array.from({ length: 600 }, (_, n) => (n === 0 ? 'vm' : `vm-${n}`))
+  assert.equal((await cloud.neutron.portsInSubnets(['s'], serverIds)).length, 12_000)
+  assert.deepEqual(
+    cloud.calls().map(({ query }) => query.get('limit')),
+    ['5000', '5000', '5000'],
+  )
+})
+
+test('a page keeps only the ports of the servers that were asked for', async () => {
+  await using cloud = await aCloud(({ previous }) => {
+    const ports = [...portsOf('vm', previous, 1), ...portsOf('of-somebody-else', 1_000, 4_999)]
+    return { status: 200, body: { ports, ...(previous < 9 && { ports_links: nextTo(`m${previous}`) }) } }
+  })
+  const kept = await cloud.neutron.portsInSubnets(['s'], ['vm'])
+  assert.deepEqual(new Set(kept.map(({ serverId }) => serverId)), new Set(['vm']))
+  assert.equal(cloud.calls().length, 10)
+})
+
+test('a list starts again if the marker of its next page was deleted meanwhile', async () => {
+  await using cloud = await aCloud(({ query, previous }) => {
+    if (query.get('marker') === 'deleted') return { status: 404, body: { NeutronError: { message: 'not found' } } }
+    const ports = portsOf('vm', 10 * previous, 2)
+    return { status: 200, body: { ports, ...(previous === 0 && { ports_links: nextTo('deleted') }) } }
+  })
+  const found = await cloud.neutron.portsOfServers(['vm'])
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    ['port-20', 'port-21'],
+  )
+  assert.equal(cloud.calls().length, 3)
+})
+
+test('a list whose markers never exist is an error, and an incomplete list is never returned', async () => {
+  await using cloud = await aCloud(({ query }) =>
+    query.has('marker')
+      ? { status: 404, body: { NeutronError: { message: 'not found' } } }
+      : { status: 200, body: { ports: portsOf('vm', 0, 2), ports_links: nextTo('deleted') } },
+  )
+  await assert.rejects(cloud.neutron.portsOfServers(['vm']), /neutron: GET .*HTTP 404/)
+  assert.equal(cloud.calls().length, 8)
+})
+
+test('a list with more entries than were asked for is an error', async () => {
+  await using endless = await aCloud(({ previous }) => ({
+    status: 200,
+    body: { ports: portsOf('vm', previous * 500, 500), ports_links: nextTo(`m${previous}`) },
+  }))
+  await assert.rejects(endless.neutron.portsOfServers(['vm']), /more than 1020 entries that were asked for/)
+  assert.equal(endless.calls().length, 3)
+  await using other = await aCloud(() => ({ status: 200, body: { ports: portsOf('vm', 0, 5_000) } }))
+  assert.equal((await other.neutron.portsById(['port-1'])).length, 1)
+})
+
+const hostileEntries: Record<string, unknown> = {
+  'empty objects': Array(100_000).fill({}),
+  'a port with 100,000 addresses': [{ ...port, fixed_ips: Array(100_000).fill({}) }],
+  'a port with a name of a megabyte': [{ ...port, status: 'x'.repeat(1024 * 1024) }],
+}
+for (const [name, ports] of Object.entries(hostileEntries))
+  test(`${name} are refused with a short message`, async () => {
+    await using cloud = await aCloud(() => ({ status: 200, body: { ports } }))
+    await assert.rejects(cloud.neutron.portsOfServers(['vm']), ({ message }: Error) => {
+      assert.match(message, /^neutron: the list of ports has (invalid|too many) fields: ports\.0/)
+      return message.length < 400
+    })
+  })
+
+test('a server with 100,000 metadata keys is refused', async () => {
+  const metadata = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, 'v']))
+  await using cloud = await aCloud(() => ({ status: 200, body: { servers: [{ id: 'vm', name: 'vm', metadata }] } }))
+  await assert.rejects(cloud.nova.serversByName('vm'), /nova: the list of servers has too many fields: servers\.0/)
+})

@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { parseAllDocuments, stringify } from 'yaml'
 import { crdOf, kinds } from '../src/contract/crd.ts'
+import { agentPolicy } from '../src/controller/agent-policy.ts'
 import { chartValues, type Group, type Leaf } from './chart-values.ts'
 import { introduction, type Language, referencePages, table } from './reference.ts'
 
@@ -31,6 +32,7 @@ export function chartFiles(): Map<string, string> {
     ],
     [`${chart}/values.schema.json`, `${JSON.stringify(valuesSchema(), null, 2)}\n`],
     [`${chart}/files/rules.yaml`, header + yaml(rules())],
+    [`${chart}/files/agent-policy.yaml`, header + yaml(agentPolicy.spec)],
     ...referencePages('helm-values', valuesPage),
   ])
   for (const kind of kinds)
@@ -99,10 +101,11 @@ interface RbacObject {
   rules?: unknown[]
 }
 
-/** The permissions of each component, from config/. */
+/** The permissions of each component, from config/. nodeCondition is for a controller that sets the condition of Nodes. */
 export function rules(): Record<string, Record<string, unknown>> {
   const from = {
     controller: 'config/rbac/controller_role.yaml',
+    nodeCondition: 'config/rbac/controller_node_condition.yaml',
     operator: 'config/rbac/operator_role.yaml',
     viola: 'config/test/viola-test-api.yaml',
   }

@@ -7,6 +7,7 @@ import { stringify } from 'yaml'
 import { crdOf, kinds } from '../src/contract/crd.ts'
 import { readOnlyPolicy, readOnlyPolicyBinding } from '../src/contract/legacy/biz-admission.ts'
 import { openApiDocument } from '../src/contract/openapi.ts'
+import { agentPolicy, agentPolicyBinding } from '../src/controller/agent-policy.ts'
 import { inventoryApi } from '../src/inventory/api.ts'
 import { violaApi } from '../src/viola/api.ts'
 import { callsPage, objectsPage } from './api-pages.ts'
@@ -36,10 +37,15 @@ for (const [name, api] of Object.entries({ viola: violaApi, inventory: inventory
     `docs/reference/${name}.openapi.yaml`,
     header + stringify(openApiDocument(api), { lineWidth: 0, aliasDuplicateObjects: false }),
   )
-files.set(
-  'config/admission/biz-read-only.yaml',
-  `${header}${[readOnlyPolicy, readOnlyPolicyBinding].map(object => stringify(object, { lineWidth: 0 })).join('---\n')}`,
-)
+const policies = {
+  'biz-read-only': [readOnlyPolicy, readOnlyPolicyBinding],
+  'agent-jobs': [agentPolicy, agentPolicyBinding],
+}
+for (const [name, objects] of Object.entries(policies))
+  files.set(
+    `config/admission/${name}.yaml`,
+    header + objects.map(object => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n'),
+  )
 const pages = [
   ...referencePages('objects', objectsPage),
   ...referencePages('calls', callsPage),

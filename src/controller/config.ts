@@ -59,7 +59,7 @@ function described<T extends z.ZodType>(description: string, setting: T): T {
 }
 
 /** Settings of the agent for the whole cluster: the Job gets them under the same names. */
-const agentEnvironment = {
+export const agentEnvironment = {
   NETWORK_POLICY_ROUTING_ENABLED: described('Use a routing table and rules for each NIC.', flagText.optional()),
   NETWORK_ROUTING_TABLE_BASE: described('Number of the first of these routing tables.', numberText.optional()),
   NETWORK_ROUTE_METRIC: described('Metric of the routes of the managed NICs.', numberText.optional()),

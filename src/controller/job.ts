@@ -65,6 +65,7 @@ export interface JobRequest {
 }
 
 const maxNameLength = 63
+export const jobDeadlineSeconds = 600
 
 /** The same work has the same name, so the API server rejects a duplicate. Each attempt has a name of its own. */
 export function agentJobName(identity: JobIdentity): string {
@@ -120,7 +121,7 @@ export function agentJob(request: JobRequest, settings: AgentSettings): JobObjec
       backoffLimit: 6,
       // Otherwise a terminating Pod and its replacement run at the same time.
       podReplacementPolicy: 'Failed',
-      activeDeadlineSeconds: 600,
+      activeDeadlineSeconds: jobDeadlineSeconds,
       ttlSecondsAfterFinished: settings.jobTtlSeconds,
       template: { metadata: { labels }, spec: podSpec(request, settings) },
     },
@@ -246,7 +247,7 @@ function nodeAddressesFor({ addresses }: NodeFacts, interfaces: readonly Interfa
   return [...first.filter(text => text !== undefined), ...others].slice(0, maxNodeNetworks)
 }
 
-interface Mount {
+export interface Mount {
   name: string
   path: string
   at: string
@@ -283,6 +284,11 @@ const directories: Record<Backend, Mount[]> = {
   netplan: [directory('netplan', '/etc/netplan'), created('connections', profiles)],
   networkmanager: [directory('connections', profiles)],
   ifcfg: [directory('ifcfg', '/etc/sysconfig/network-scripts')],
+}
+
+/** The mounts of every backend. */
+export function allMounts(): Mount[] {
+  return (Object.keys(directories) as Backend[]).flatMap(mountsFor)
 }
 
 /**

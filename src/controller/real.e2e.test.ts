@@ -20,7 +20,7 @@ let harness: Harness
 let controller: Awaited<ReturnType<Harness['startController']>>
 
 before(async () => {
-  real = await startRealController()
+  real = await startRealController({ nodeCondition: true })
   cp = real.cp
   harness = await real.install('multinic-system')
   controller = await harness.startController({ NODE_CONDITION: 'true' })

@@ -21,7 +21,7 @@ const within = 30_000
 let real: RealController
 
 before(async () => {
-  real = await startRealController()
+  real = await startRealController({ nodeCondition: true })
 })
 
 after(() => real?.close())

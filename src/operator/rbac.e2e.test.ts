@@ -41,7 +41,7 @@ before(async () => {
   viola = await startViolaStub()
   postOnly = await startPostOnlyViolaStub()
   cluster = await startAuditedCluster({
-    file: 'operator_role.yaml',
+    files: ['operator_role.yaml'],
     namespace: 'multinic-operator-system',
     account: 'multinic-operator',
   })

@@ -9,10 +9,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
+import { type AgentSettings, controllerConfig } from '../../src/controller/config.ts'
+import { aConfig } from '../../src/controller/controller.fixture.ts'
+import { agentJob } from '../../src/controller/job.ts'
+import type { JobObject } from '../../src/kube/types.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { type Helm, openHelm } from '../rigs/helm/rig.ts'
 import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
 import type { RunResult } from '../rigs/process.ts'
+import { eventually } from '../support/eventually.ts'
+import { firstApply } from '../support/first-apply.ts'
 
 const root = join(import.meta.dirname, '../..')
 const chart = join(root, 'deployments/helm')
@@ -46,7 +52,11 @@ function make(...args: string[]): Promise<RunResult> {
 
 function render(values: string | undefined, ...args: string[]): Promise<RunResult> {
   const from = values === undefined ? [] : ['--values', join(chart, values)]
-  const api = ['policy/v1', 'monitoring.coreos.com/v1'].flatMap(version => ['--api-versions', version])
+  const api = [
+    'policy/v1',
+    'monitoring.coreos.com/v1',
+    'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy',
+  ].flatMap(version => ['--api-versions', version])
   return helm([
     'template',
     'multinic-agent',
@@ -196,12 +206,77 @@ test('the doctor checks the permissions of every installed component and reports
   const healthy = (await runDoctor()).stdout
   for (const account of ['multinic-agent', 'multinic-operator', 'viola-api'])
     assert.match(healthy, new RegExp(`● ${account} has all required rights`))
+  assert.match(healthy, /● an admission policy limits multinic-agent to agent Jobs/)
   await kubectl('delete', 'clusterrolebinding', `${namespace}-multinic-agent-controller`)
   const { stdout } = await runDoctor()
   assert.match(stdout, /✗ multinic-agent lacks the right to list nodes \(cluster\), watch nodes \(cluster\)/)
   assert.match(stdout, /● multinic-operator has all required rights/)
+  await kubectl('delete', 'validatingadmissionpolicybinding', `${namespace}-multinic-agent-jobs`)
+  assert.match((await runDoctor()).stdout, /▲ no admission policy limits the Jobs of multinic-agent/)
   const removed = await helm(['uninstall', 'multinic-agent', '--namespace', namespace], cluster.kubeconfig)
   assert.equal(removed.code, 0, removed.stderr)
+})
+
+/** Asks the API server as the controller of the chart. */
+async function createAsController(job: JobObject): Promise<string> {
+  const as = `--as=system:serviceaccount:${namespace}:multinic-agent`
+  const args = ['create', as, '--dry-run=server', '--filename', '-']
+  return (await cluster.exec('kubectl', args, { input: JSON.stringify(job), check: false })).stderr
+}
+
+/** The agent settings of the installed controller. */
+async function agentSettings(): Promise<AgentSettings> {
+  const { stdout } = await kubectl(
+    '-n',
+    namespace,
+    'get',
+    'deployment',
+    'multinic-agent-controller',
+    '--output',
+    'json',
+  )
+  const { spec } = JSON.parse(stdout) as JobObject
+  const variables = spec.template.spec.containers[0]?.env ?? []
+  return controllerConfig(Object.fromEntries(variables.map(({ name, value }) => [name, value]))).agent
+}
+
+test('the chart admits the agent Jobs of its own settings and no others of the controller, after each change', async () => {
+  const config = aConfig({ name: 'w1', nodeName: 'w1', nics: 1 })
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'w1' } }
+  const request = firstApply({ ...config, metadata: { ...config.metadata, namespace } }, node)
+  const set = (...values: string[]) => values.flatMap(value => ['--set', value])
+  const releases = {
+    default: [],
+    'another image': set('agent.image.tag=1.2.3', 'agent.priorityClassName=system-node-critical'),
+    'another profile': set('controller.settings.AGENT_APPARMOR_PROFILE=Unconfined', 'global.imagePullSecrets={pull}'),
+  }
+  const install = async (values: string[]) => {
+    const args = ['upgrade', '--install', 'multinic-agent', chart, '--namespace', namespace, ...values]
+    const { code, stderr } = await helm(args, cluster.kubeconfig)
+    assert.equal(code, 0, stderr)
+  }
+  const uninstall = () => helm(['uninstall', 'multinic-agent', '--namespace', namespace], cluster.kubeconfig)
+  for (const [name, values] of Object.entries(releases)) {
+    await install(values)
+    const agent = await agentSettings()
+    const foreign = agentJob(request, { ...agent, image: 'registry.example/attacker:1' })
+    await eventually(
+      async () => {
+        assert.match(await createAsController(foreign), /image of the policy/, name)
+        assert.equal(await createAsController(agentJob(request, agent)), '', name)
+      },
+      { within: 60_000, every: 500 },
+    )
+    // With parameters in a ConfigMap, a new release after an uninstall would never work: kubernetes/kubernetes#130887.
+    await uninstall()
+  }
+})
+
+test('only a controller that sets the condition of Nodes may change their status', async () => {
+  for (const [setting, expected] of Object.entries({ true: /nodes\/status/, false: /^((?!nodes\/status).)*$/s })) {
+    const { stdout } = await render(undefined, '--set', `controller.settings.NODE_CONDITION=${setting}`)
+    assert.match(stdout, expected)
+  }
 })
 
 test('make install and deploy install the operator, and undeploy removes it but not the objects', async () => {

@@ -32,7 +32,7 @@ export type AuditedCluster = Awaited<ReturnType<typeof startAuditedCluster>>
 
 export interface RbacFile {
   /** Under config/rbac. */
-  file: string
+  files: string[]
   /** The namespace in the file, which is replaced. */
   namespace: string
   account: string
@@ -51,7 +51,8 @@ export async function startAuditedCluster(rbac: RbacFile, flags: { controllerMan
     },
   })
   const kube = connectKube(await loadKubeconfig(cp.kubeconfig))
-  const text = await readFile(join(root, 'config/rbac', rbac.file), 'utf8')
+  const texts = await Promise.all(rbac.files.map(file => readFile(join(root, 'config/rbac', file), 'utf8')))
+  const text = texts.join('---\n')
 
   /** Creates a namespace with the ServiceAccount and its permissions. Returns a kubeconfig of that account. */
   async function installRbac(
@@ -61,11 +62,14 @@ export async function startAuditedCluster(rbac: RbacFile, flags: { controllerMan
     const documents = parseAllDocuments(text.replaceAll(rbac.namespace, namespace)).map(
       document => document.toJS() as KubeObject & { rules?: Rule[]; roleRef?: { name: string } },
     )
+    const ofCluster = (name?: string) => `${namespace}-${name}`
     const items = documents.map(object => ({
       ...object,
-      metadata: object.kind.startsWith('Cluster') ? { name: namespace } : object.metadata,
+      metadata: object.kind.startsWith('Cluster') ? { name: ofCluster(object.metadata.name) } : object.metadata,
       ...(object.rules && { rules: change(object.rules) }),
-      ...(object.kind === 'ClusterRoleBinding' && { roleRef: { ...object.roleRef, name: namespace } }),
+      ...(object.kind === 'ClusterRoleBinding' && {
+        roleRef: { ...object.roleRef, name: ofCluster(object.roleRef?.name) },
+      }),
     }))
     const namespaceObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } }
     const list = { apiVersion: 'v1', kind: 'List', items: [namespaceObject, ...items] }

@@ -12,7 +12,7 @@ export type { AuditedRequest } from './audited-cluster.ts'
 
 export type RealController = Awaited<ReturnType<typeof startRealController>>
 
-const rbac = { file: 'controller_role.yaml', namespace: 'multinic-system', account: 'multinic-agent' }
+const rbac = { namespace: 'multinic-system', account: 'multinic-agent' }
 
 /** Nodes without kubelets keep their status, and the Job controller has no rate limit. */
 const managerFlags = [
@@ -22,8 +22,10 @@ const managerFlags = [
   '--concurrent-job-syncs=10',
 ]
 
-export async function startRealController() {
-  const cluster = await startAuditedCluster(rbac, { controllerManagerFlags: managerFlags })
+/** `nodeCondition` grants the permission for NODE_CONDITION. */
+export async function startRealController({ nodeCondition = false } = {}) {
+  const files = ['controller_role.yaml', ...(nodeCondition ? ['controller_node_condition.yaml'] : [])]
+  const cluster = await startAuditedCluster({ ...rbac, files }, { controllerManagerFlags: managerFlags })
   const { cp, kube } = cluster
 
   /** Creates a namespace with everything that the chart installs in it. */

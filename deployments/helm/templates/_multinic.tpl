@@ -223,11 +223,14 @@ spec:
 {{- end }}
 {{- end }}
 
-{{/* Role or ClusterRole and its binding, from files/rules.yaml: root, part, scope (cluster or namespace). */}}
+{{/*
+Role or ClusterRole and its binding, from files/rules.yaml: root, part, scope (cluster or namespace), rules (default: those of
+the part) and suffix of the name.
+*/}}
 {{- define "multinic.rights" -}}
 {{- $kind := ternary "ClusterRole" "Role" (eq .scope "cluster") -}}
 {{- $rules := .root.Files.Get "files/rules.yaml" | replace "- multinic-system" (printf "- %s" .root.Release.Namespace) | fromYaml -}}
-{{- $name := include "multinic.name" . -}}
+{{- $name := printf "%s%s" (include "multinic.name" .) (.suffix | default "") -}}
 {{- if eq .scope "cluster" }}{{ $name = printf "%s-%s" .root.Release.Namespace $name }}{{ end -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ $kind }}
@@ -239,7 +242,7 @@ metadata:
   labels:
     {{- include "multinic.labels" . | nindent 4 }}
 rules:
-  {{- toYaml (index $rules .part .scope) | nindent 2 }}
+  {{- toYaml (index $rules (.rules | default .part) .scope) | nindent 2 }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ $kind }}Binding
@@ -262,8 +265,12 @@ subjects:
 
 {{/* Whether the settings of a component turn TokenReview on. */}}
 {{- define "multinic.reviews" -}}
-{{- $said := .VIOLA_TOKEN_REVIEW | default .INVENTORY_TOKEN_REVIEW | toString | lower -}}
-{{- has $said (list "true" "1" "yes" "on" "y" "enabled") -}}
+{{- include "multinic.on" (.VIOLA_TOKEN_REVIEW | default .INVENTORY_TOKEN_REVIEW) -}}
+{{- end }}
+
+{{/* Whether a flag is on, in the words that the components accept. */}}
+{{- define "multinic.on" -}}
+{{- has (. | toString | lower) (list "true" "1" "yes" "on" "y" "enabled") -}}
 {{- end }}
 
 {{/* Permission to create TokenReviews: root, part. */}}
@@ -294,6 +301,41 @@ subjects:
   - kind: ServiceAccount
     name: {{ include "multinic.account" . }}
     namespace: {{ .root.Release.Namespace }}
+{{- end }}
+
+{{/*
+Admission policy that limits the controller to agent Jobs: root, part, settings (variables of files/agent-policy.yaml).
+Kubernetes has such policies since version 1.30. Elsewhere multinic doctor warns.
+*/}}
+{{- define "multinic.agentPolicy" -}}
+{{- if .root.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy" }}
+{{- $account := printf "system:serviceaccount:%s:%s" .root.Release.Namespace (include "multinic.account" .) }}
+{{- $name := printf "%s-%s-jobs" .root.Release.Namespace .root.Values.fullname }}
+{{- $labels := include "multinic.labels" (dict "root" .root "part" "agent") }}
+{{- $policy := .root.Files.Get "files/agent-policy.yaml" | replace "system:serviceaccount:multinic-system:multinic-agent" $account | fromYaml }}
+{{- range $policy.variables }}
+{{- if hasKey $.settings .name }}{{ $_ := set . "expression" (get $.settings .name | squote) }}{{ end }}
+{{- end }}
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata:
+  name: {{ $name }}
+  labels:
+    {{- $labels | nindent 4 }}
+spec:
+  {{- toYaml $policy | nindent 2 }}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: {{ $name }}
+  labels:
+    {{- $labels | nindent 4 }}
+spec:
+  policyName: {{ $name }}
+  validationActions: [Deny]
+---
+{{- end }}
 {{- end }}
 
 {{/* root, part, ports (list of name, port, target). */}}

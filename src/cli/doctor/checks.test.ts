@@ -34,9 +34,10 @@ const good: ClusterFacts = {
   version: { major: 1, minor: 36 },
   clockAheadMs: 0,
   definitions: [{ name: 'x', known: ['v1'], served: { versions: ['v1'], stored: 'v1', established: true } }],
-  workloads: [{ name: 'controller', desired: 2, ready: 2 }],
+  workloads: [{ name: 'controller', component: 'controller', account: 'multinic-agent', desired: 2, ready: 2 }],
   rights: [{ account: 'multinic-agent', missing: [] }],
   readiness: [{ name: 'controller', warnings: [] }],
+  agentPolicy: 'bound',
   podSecurity: 'privileged',
   nodes: [aNode('a'), aNode('b')],
   configs: [],
@@ -106,6 +107,21 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
     { podSecurity: 'restricted' },
     'bad Pod Security of namespace ns is restricted: the Pods of the agent are refused',
     /kubectl label namespace ns/,
+  ],
+  'a controller that no policy limits': [
+    { agentPolicy: 'unbound' },
+    'warn no admission policy limits the Jobs of multinic-agent: its token is root on every node',
+    /helm upgrade.*agent-jobs\.yaml/,
+  ],
+  'an API server without admission policies': [
+    { agentPolicy: 'unsupported', version: { major: 1, minor: 29 } },
+    'warn no admission policy limits the Jobs of multinic-agent: its token is root on every node',
+    /upgrade Kubernetes 1\.29 to 1\.30 or newer.*security\.md/,
+  ],
+  'policies that are not readable': [
+    { agentPolicy: undefined },
+    'warn cannot list ValidatingAdmissionPolicies',
+    /may list them/,
   ],
   'a machine without an id': [
     { nodes: [aNode('a', { systemUUID: '' })] },

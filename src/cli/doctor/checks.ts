@@ -28,6 +28,8 @@ export interface Workload {
   component?: string
   /** Its ServiceAccount. */
   account?: string
+  /** A controller with NODE_CONDITION. */
+  setsNodeCondition?: boolean
   /** Port of its Service that serves /readyz. */
   readyzAt?: { port: string; tls: boolean }
   desired: number
@@ -40,6 +42,12 @@ export type ComponentRights = { account: string; missing: readonly string[] } | 
 /** Warnings of a ready component, or why they are unknown. */
 export type Readiness = { name: string; warnings: readonly string[] } | { name: string; unknown: string }
 
+/**
+ * Whether an admission policy limits the Jobs of the controller to those of the agent: yes, no, or not offered by this API
+ * server. Undefined if that is not readable.
+ */
+export type AgentPolicy = 'bound' | 'unbound' | 'unsupported' | undefined
+
 export interface ClusterFacts {
   version: { major: number; minor: number }
   /** How far the clock of this machine is ahead of the API server. */
@@ -49,6 +57,7 @@ export interface ClusterFacts {
   workloads: readonly Workload[] | undefined
   rights: readonly ComponentRights[]
   readiness: readonly Readiness[]
+  agentPolicy: AgentPolicy
   podSecurity: string | undefined
   nodes: readonly NodeObject[] | undefined
   configs: readonly NodeConfig[] | undefined
@@ -69,6 +78,7 @@ export function findingsOf(facts: ClusterFacts, namespace: string): Finding[] {
     ...facts.readiness.flatMap(aboutReadiness),
     ...facts.rights.map(aboutRights),
     ...aboutPodSecurity(facts.podSecurity, namespace),
+    ...aboutAgentPolicy(facts, namespace),
     ...aboutNodes(facts.nodes),
     ...aboutInternalIps(facts),
     ...aboutConfigs(facts.configs),
@@ -185,6 +195,18 @@ function aboutPodSecurity(enforced: string | undefined, namespace: string): Find
       remedy: label,
     },
   ]
+}
+
+function aboutAgentPolicy({ agentPolicy, workloads = [], version }: ClusterFacts, namespace: string): Finding[] {
+  const controller = workloads.find(({ component }) => component === 'controller')
+  if (!controller) return []
+  if (agentPolicy === 'bound') return [ok(`an admission policy limits ${controller.account} to agent Jobs`)]
+  if (agentPolicy === undefined) return [unreadable('ValidatingAdmissionPolicies')]
+  const what = `no admission policy limits the Jobs of ${controller.account}: its token is root on every node`
+  const older = `upgrade Kubernetes ${version.major}.${version.minor} to 1.30 or newer, or limit Jobs in ${namespace} with the policy engine of the cluster (docs/guides/security.md)`
+  const remedy =
+    agentPolicy === 'unsupported' ? older : 'run helm upgrade, or kubectl apply -f config/admission/agent-jobs.yaml'
+  return [{ level: 'warn', what, remedy }]
 }
 
 function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {

@@ -26,12 +26,6 @@ controller:
       verbs:
         - list
         - watch
-    - apiGroups:
-        - ""
-      resources:
-        - nodes/status
-      verbs:
-        - patch
   namespace:
     - apiGroups:
         - multinic.io
@@ -95,6 +89,15 @@ controller:
         - get
         - create
         - update
+nodeCondition:
+  cluster:
+    - apiGroups:
+        - ""
+      resources:
+        - nodes/status
+      verbs:
+        - patch
+  namespace: []
 operator:
   cluster:
     - apiGroups:

@@ -1,12 +1,19 @@
 /**
  * `multinic doctor`: reads a cluster, and reports what is wrong and what to do.
  */
+import {
+  admissionPolicies,
+  admissionPolicyBindings,
+  type Policy,
+  type PolicyBinding,
+} from '../../contract/admission.ts'
 import { kinds } from '../../contract/crd.ts'
 import { nodeConfigs } from '../../contract/node-config.ts'
 import type { KubeObject } from '../../contract/object.ts'
 import { openstackConfigs } from '../../contract/openstack-config.ts'
 import { withoutSlash } from '../../contract/url.ts'
 import type { KubeClient } from '../../kube/client.ts'
+import { isNotFound } from '../../kube/errors.ts'
 import { crds, deployments, namespaces, nodes } from '../../kube/resources.ts'
 import type { Resource } from '../../kube/types.ts'
 import { messageOf } from '../../runtime/errors.ts'
@@ -15,7 +22,14 @@ import { type Cluster, type ClusterFlags, withCluster } from '../cluster.ts'
 import type { Ending, Io } from '../io.ts'
 import { type Format, print } from '../output.ts'
 import { harmless, type Tone } from '../render/paint.ts'
-import { type ClusterFacts, type Definition, type Finding, findingsOf, type Workload } from './checks.ts'
+import {
+  type AgentPolicy,
+  type ClusterFacts,
+  type Definition,
+  type Finding,
+  findingsOf,
+  type Workload,
+} from './checks.ts'
 import { readinessOf } from './readiness.ts'
 import { rightsOf } from './rights.ts'
 
@@ -67,6 +81,7 @@ async function factsOf({ kube, namespace }: Cluster, now: Date): Promise<Cluster
     workloads,
     rights: await rightsOf(kube, namespace, workloads ?? []),
     readiness: await readinessOf(kube, namespace, workloads ?? []),
+    agentPolicy: await agentPolicyIn(kube, namespace, workloads ?? []),
     podSecurity: place?.metadata.labels?.['pod-security.kubernetes.io/enforce'],
     nodes: allNodes,
     configs,
@@ -109,7 +124,30 @@ function definitionsIn(kube: KubeClient): Promise<Definition[]> {
   )
 }
 
+async function agentPolicyIn(
+  kube: KubeClient,
+  namespace: string,
+  workloads: readonly Workload[],
+): Promise<AgentPolicy> {
+  const account = workloads.find(({ component }) => component === 'controller')?.account
+  const limits = ({ spec }: Policy) =>
+    spec.matchConditions?.some(one => one.expression.includes(`'system:serviceaccount:${namespace}:${account}'`))
+  try {
+    const ours = { labelSelector: 'app.kubernetes.io/part-of=multinic,app.kubernetes.io/component=agent' }
+    const policies = (await kube.list(admissionPolicies, ours)).items
+      .filter(limits)
+      .map(({ metadata }) => metadata.name)
+    const { items } = await kube.list(admissionPolicyBindings, ours)
+    const binds = ({ spec }: PolicyBinding) =>
+      policies.includes(spec.policyName) && spec.validationActions.includes('Deny')
+    return items.some(binds) ? 'bound' : 'unbound'
+  } catch (error) {
+    return isNotFound(error) ? 'unsupported' : undefined
+  }
+}
+
 interface Container {
+  env?: { name: string; value?: string }[]
   readinessProbe?: { httpGet?: { port?: string | number; scheme?: string } }
 }
 
@@ -127,11 +165,17 @@ async function workloadsIn(kube: KubeClient, namespace: string): Promise<Workloa
       account: one.spec?.template?.spec?.serviceAccountName ?? 'default',
       desired: one.spec?.replicas ?? 1,
       ready: one.status?.readyReplicas ?? 0,
+      setsNodeCondition: variableOf(one, 'NODE_CONDITION') === 'true',
       ...readyzOf(one),
     }))
   } catch {
     return undefined
   }
+}
+
+function variableOf({ spec }: DeploymentObject, name: string): string | undefined {
+  const variables = spec?.template?.spec?.containers?.[0]?.env ?? []
+  return variables.findLast(one => one.name === name)?.value
 }
 
 /** The port of the readiness probe has the same name in the Service of the component. */

@@ -31,9 +31,11 @@ export async function rightsOf(
   workloads: readonly Workload[],
 ): Promise<ComponentRights[]> {
   const rules = parse(componentRights) as Rules
-  const known = workloads.flatMap(({ component = '', account }) =>
-    account !== undefined && rules[component] ? [{ account, required: rightsIn(rules[component], namespace) }] : [],
-  )
+  const known = workloads.flatMap(({ component = '', account, setsNodeCondition }) => {
+    const needed = [rules[component], ...(setsNodeCondition ? [rules['nodeCondition']] : [])]
+    const required = needed.flatMap(one => (one ? rightsIn(one, namespace) : []))
+    return account !== undefined && required.length > 0 ? [{ account, required }] : []
+  })
   return Promise.all(
     known.map(async ({ account, required }) => {
       try {

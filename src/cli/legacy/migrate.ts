@@ -5,13 +5,9 @@
  * over a node. A node that differs from its request stays as it is until you allow changes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { admissionPolicies, admissionPolicyBindings } from '../../contract/admission.ts'
 import { parseDuration } from '../../contract/duration.ts'
-import {
-  admissionPolicies,
-  admissionPolicyBindings,
-  readOnlyPolicy,
-  readOnlyPolicyBinding,
-} from '../../contract/legacy/biz-admission.ts'
+import { readOnlyPolicy, readOnlyPolicyBinding } from '../../contract/legacy/biz-admission.ts'
 import { bizConfigAnnotations, bizConfigs } from '../../contract/legacy/biz-config.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../../contract/node-config.ts'
 import { isNotFound } from '../../kube/errors.ts'

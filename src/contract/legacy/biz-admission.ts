@@ -5,16 +5,11 @@
  * The policy evaluates the old object: remove the annotation first, then change the spec.
  */
 
+import { policyApiVersion as apiVersion, type Policy, type PolicyBinding } from '../admission.ts'
 import { nodeConfigGroup } from '../node-config.ts'
-import type { KubeObject, Resource } from '../object.ts'
 import { bizConfigAnnotations } from './biz-config.ts'
 
-const apiVersion = 'admissionregistration.k8s.io/v1'
 const name = 'multinic-biz-read-only'
-
-export interface Policy extends KubeObject {
-  spec: object
-}
 
 export const readOnlyPolicy: Policy = {
   apiVersion,
@@ -49,19 +44,9 @@ export const readOnlyPolicy: Policy = {
   },
 }
 
-export const readOnlyPolicyBinding: Policy = {
+export const readOnlyPolicyBinding: PolicyBinding = {
   apiVersion,
   kind: 'ValidatingAdmissionPolicyBinding',
   metadata: { name },
   spec: { policyName: name, validationActions: ['Deny'] },
-}
-
-export const admissionPolicies: Resource<Policy> = policies('ValidatingAdmissionPolicy', 'validatingadmissionpolicies')
-export const admissionPolicyBindings: Resource<Policy> = policies(
-  'ValidatingAdmissionPolicyBinding',
-  'validatingadmissionpolicybindings',
-)
-
-function policies(kind: string, plural: string): Resource<Policy> {
-  return { group: 'admissionregistration.k8s.io', version: 'v1', kind, plural, namespaced: false }
 }

@@ -14,6 +14,19 @@ export function objectName(nodeName: string): string {
   return trimmed(mapped, 253) || 'node'
 }
 
+/** Why a text cannot be the name of a node, which is shown to people and part of URLs. Undefined if it can. */
+export function nodeNameError(name: string): string | undefined {
+  if (isDotSegment(name)) return `"${name}" is a relative path`
+  const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+  const shown = name.replace(invisible, one => `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
+  return shown === name ? undefined : `"${shown}" has control or invisible characters`
+}
+
+/** URLs resolve these, also when they are encoded. */
+export function isDotSegment(name: string): boolean {
+  return name === '.' || name === '..'
+}
+
 /** Any text as a label value. */
 export function labelValue(text: string): string {
   return trimmed(text.toLowerCase().replace(/[^a-z0-9._-]/g, '-'), 63) || 'unknown'

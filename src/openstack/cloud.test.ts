@@ -30,7 +30,7 @@ async function ports(other: Partial<OpenStackAccess> = {}): Promise<number> {
   const env = { CONTRABASS_ENDPOINT: sandbox.urls.contrabass, VIOLA_ENDPOINT: 'http://127.0.0.1:9' }
   const { encryptKey, id: openstackProviderId } = world.provider
   const usual = { encryptKey, openstackProviderId, projectId: world.project.id }
-  const cloud = clouds.open({ settings: resolveSettings(env, {}), ...usual, ...other })
+  const cloud = clouds.open({ user: JSON.stringify(other), settings: resolveSettings(env, {}), ...usual, ...other })
   return (await cloud.portsOfServers([server.id], [])).length
 }
 

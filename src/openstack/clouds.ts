@@ -6,11 +6,14 @@ import { createHash } from 'node:crypto'
 import { type Call, createHttp, type Http, type Proxies, type Tls } from '../http-client/client.ts'
 import type { Cloud } from '../operator/cloud.ts'
 import type { BodyLimits } from '../runtime/bounded-body.ts'
+import { createSharedValues } from '../runtime/shared-values.ts'
 import { createOpenStackCloud, type OpenStackAccess, type OpenStackSettings, type ServiceClients } from './cloud.ts'
 import { createPageCache } from './page-cache.ts'
 
 export interface OpenStackClouds {
-  open(access: OpenStackAccess): Cloud
+  /** `user` is the object, as namespace/name. A cloud is dropped with the last object that uses it. */
+  open(access: OpenStackAccess & { user: string }): Cloud
+  forget(user: string): void
   close(): Promise<void>
 }
 
@@ -25,39 +28,24 @@ export interface OpenStackCloudsOptions {
   now?: () => number
 }
 
-const maxIdleMs = 30 * 60_000
-
 export function createOpenStackClouds(options: OpenStackCloudsOptions): OpenStackClouds {
   const { now = () => performance.now(), isAllowedHost = () => true } = options
   const pages = createPageCache()
-  const open = new Map<string, { cloud: Cloud; clients: Http[]; usedAt: number }>()
-
-  function closeIdle(): void {
-    for (const [key, { clients, usedAt }] of open) {
-      if (now() - usedAt < maxIdleMs) continue
-      open.delete(key)
-      for (const client of clients) void client.close()
-    }
-  }
+  const open = createSharedValues<{ cloud: Cloud; clients: Http[] }>()
 
   return {
-    open(access) {
-      const key = keyOf(access)
-      const known = open.get(key)
-      if (known) {
-        known.usedAt = now()
-        return known.cloud
-      }
-      closeIdle()
-      const clients = clientsFor(access.settings, options)
-      const isAllowed = (host: string) => isAllowedHost(host, access.namespace)
-      const cloud = createOpenStackCloud({ access, clients, pages, isAllowedHost: isAllowed, now })
-      open.set(key, { cloud, clients: Object.values(clients), usedAt: now() })
+    open({ user, ...access }) {
+      const { cloud } = open.use(user, keyOf(access), () => {
+        const clients = clientsFor(access.settings, options)
+        const isAllowed = (host: string) => isAllowedHost(host, access.namespace)
+        const cloud = createOpenStackCloud({ access, clients, pages, isAllowedHost: isAllowed, now })
+        return { cloud, clients: Object.values(clients) }
+      })
       return cloud
     },
+    forget: open.forget,
     async close() {
-      await Promise.all([...open.values()].flatMap(({ clients }) => clients.map(client => client.close())))
-      open.clear()
+      await Promise.all(open.all().flatMap(({ clients }) => clients.map(client => client.close())))
     },
   }
 }

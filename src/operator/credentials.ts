@@ -19,6 +19,8 @@ export interface ViolaCredentials {
 
 export interface Credentials extends ViolaCredentials {
   encryptKey: string
+  /** The key is the operator's own: what it decrypts is not for the object's namespace. */
+  usesOwnKey: boolean
 }
 
 export interface CredentialSources {
@@ -35,8 +37,8 @@ export async function credentialsFor(
   settings: SyncSettings,
   sources: CredentialSources,
 ): Promise<Credentials> {
-  const encryptKey = await encryptKeyFor(config, settings, sources)
-  return { encryptKey, ...(await violaCredentialsFor(config, settings, sources)) }
+  const key = await encryptKeyFor(config, settings, sources)
+  return { ...key, ...(await violaCredentialsFor(config, settings, sources)) }
 }
 
 export async function violaCredentialsFor(
@@ -54,19 +56,21 @@ async function encryptKeyFor(
   config: OpenstackConfig,
   settings: SyncSettings,
   { secret }: CredentialSources,
-): Promise<string> {
+): Promise<Pick<Credentials, 'encryptKey' | 'usesOwnKey'>> {
+  const ofNamespace = (encryptKey: string) => ({ encryptKey, usesOwnKey: false })
   const namespace = config.metadata.namespace ?? ''
   const ref = config.spec.secrets?.contrabassEncryptKeySecretRef
   if (ref) {
     const value = (await secret(namespace, ref.name, ref.key))?.trim()
     if (!value) throw missing('contrabassEncryptKeySecretRef', ref)
-    return value
+    return ofNamespace(value)
   }
   const shared = (await secret(namespace, wellKnownSecret.name, wellKnownSecret.key))?.trim()
-  if (shared) return shared
+  if (shared) return ofNamespace(shared)
   const { encryptKey, origins } = settings
-  if (encryptKey && origins.contrabassEncryptKey === 'object') return encryptKey
-  if (encryptKey && origins.contrabassEncryptKey === 'environment') return ownKey(encryptKey, config, settings)
+  if (encryptKey && origins.contrabassEncryptKey === 'object') return ofNamespace(encryptKey)
+  if (encryptKey && origins.contrabassEncryptKey === 'environment')
+    return { encryptKey: ownKey(encryptKey, config, settings), usesOwnKey: true }
   throw configError([
     `no encryption key: name a Secret in spec.secrets.contrabassEncryptKeySecretRef, or create the Secret ${wellKnownSecret.name} with the key ${wellKnownSecret.key} in namespace ${namespace}`,
   ])

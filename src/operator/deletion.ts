@@ -58,7 +58,7 @@ async function removeInterfaces(
     const credentials = await violaCredentialsFor(config, settings, deps.sources(keyOf(config)))
     const providerId = providerIdOf(config)
     const source = keyOf(config)
-    const viola = deps.violaClients.open({ settings, credentials, providerId })
+    const viola = deps.violaClients.open({ user: source, settings, credentials, providerId })
     const planned = async () => planRelease(source, (await viola.list(signal)).nodes, deps.claims(providerId, source))
     const keys = (await planned()).map(node => `${providerId} ${node.instanceId}`)
     const left = await deps.locks.hold(keys, async () => {

@@ -70,6 +70,8 @@ export interface Inspection {
   viola: ViolaClient
   cloudState: CloudState
   bus: MessageBus | undefined
+  /** Whoever reads Secrets of the object's namespace may know the account of the bus. */
+  sharesBus: boolean
   observed: Observed
   plan: Plan
   /** Viola reports the state of its nodes. */
@@ -96,7 +98,7 @@ export async function inspect(
   if (fresh) cloud.refresh()
   else cloud.invalidate(hints)
   const providerId = providerIdOf(config)
-  const viola = deps.violaClients.open({ settings, credentials, providerId })
+  const viola = deps.violaClients.open({ user: keyOf(config), settings, credentials, providerId })
 
   const cloudState = await deps.timed('cloud', () => observeCloud(cloud, config.spec, settings, signal))
   const bus = await stage('ContrabassError', () => cloud.bus(signal, hints.busRefused))
@@ -108,6 +110,7 @@ export async function inspect(
   const plan = await deps.timed('plan', async () => deps.planner.plan(keyOf(config), observed))
   const inspection: Inspection = {
     ...{ settings, providerId, viola, cloudState, bus, observed, plan },
+    sharesBus: !credentials.usesOwnKey || deps.policy.isOwnNamespace(config.metadata.namespace ?? ''),
     nodesReported: reported,
     checkFailures: [],
   }

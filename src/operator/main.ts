@@ -128,18 +128,21 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const deps: ReconcileDeps = {
     env,
     kube,
-    openCloud: ({ metadata, spec: { credentials } }, syncSettings, { encryptKey }) =>
+    openCloud: (config, syncSettings, { encryptKey }) =>
       clouds.open({
+        user: keyOf(config),
         settings: syncSettings,
-        namespace: syncSettings.origins.contrabassEndpoint === 'object' ? metadata.namespace : undefined,
+        namespace: syncSettings.origins.contrabassEndpoint === 'object' ? config.metadata.namespace : undefined,
         encryptKey,
-        openstackProviderId: credentials.openstackProviderID,
-        projectId: credentials.projectID.replaceAll('-', '').toLowerCase(),
+        openstackProviderId: config.spec.credentials.openstackProviderID,
+        projectId: config.spec.credentials.projectID.replaceAll('-', '').toLowerCase(),
       }),
     violaClients,
     sources: sourcesFor(secretWatch, settings),
     forget(key) {
       secretWatch.forget(key)
+      violaClients.forget(key)
+      clouds.forget(key)
       verdicts.delete(key)
       planner.forget(key)
       cloudEvents.forget(key)

@@ -3,6 +3,7 @@
  *
  * A renamed server keeps its node. A name that two VMs share is refused, because both would write to the same node.
  */
+import { nodeNameError } from '../contract/node-names.ts'
 import type { Observed, Vm } from './observed-state.ts'
 import { type NodeOfVm, nodeKey, vmsById } from './removals.ts'
 import type { Refusal, Verdict } from './verdicts.ts'
@@ -30,6 +31,8 @@ function newName(
   const { name } = vm
   if (vm.state !== 'found' || name === undefined)
     return { reason: 'NameUnknown', message: `server ${vm.entry}: its name is not known yet` }
+  const error = nodeNameError(name)
+  if (error) return { reason: 'NameInvalid', message: `server ${vm.entry}: its name ${error}` }
   const key = nodeKey(name)
   const other = owners.get(key) || byName.get(key)?.find(one => one.id !== vmId)?.id
   if (other !== undefined)

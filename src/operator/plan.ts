@@ -147,7 +147,9 @@ function selectNewPorts(
   drafts: Map<string, Draft>,
 ): Verdict[] {
   const isDelivered = deliveredPorts(all)
-  const ports = Map.groupBy(observed.ports, port => port.serverId)
+  // A page that moved while the list was read, or a broken cloud, lists a port twice.
+  const unique = new Map(observed.ports.map(port => [port.id, port]))
+  const ports = Map.groupBy(unique.values(), port => port.serverId)
   return [...vmsById(observed.vms).keys()].flatMap((vmId): Verdict[] => {
     const own = ports.get(vmId) ?? []
     const undelivered = own.filter(port => !isDelivered(port)).map(port => ({ port, ...judge(port, observed) }))

@@ -30,6 +30,7 @@ export interface Policy {
   admits(config: OpenstackConfig): boolean
   /** Hosts that an object of the namespace may name. Without a namespace: hosts that the operator's own Contrabass names. */
   isAllowedHost(host: string, namespace?: string): boolean
+  isOwnNamespace(namespace: string): boolean
   /** The rules to add for objects of namespaces without one, a line for each namespace. */
   missingRules(configs: readonly OpenstackConfig[]): string[]
   close(): void
@@ -108,6 +109,7 @@ export async function openPolicy(options: PolicyOptions): Promise<Policy> {
     admit,
     admits,
     isAllowedHost,
+    isOwnNamespace: namespace => ownNamespaces.includes(namespace),
     missingRules(configs) {
       const without = configs.filter(config => !ruleOf(namespaceOf(config)))
       return [...Map.groupBy(without, namespaceOf).values()].map(suggestedRule)

@@ -62,7 +62,7 @@ export async function sync(
   const { signal, log, traceparent } = context
   const inspection = await inspect(config, deps, context)
   const { settings, providerId, viola, observed, plan, bus, nodesReported } = inspection
-  await deps.busSecrets.update(config, bus, log)
+  if (inspection.sharesBus) await deps.busSecrets.update(config, bus, log)
   const { secret } = deps.sources(keyOf(config))
   await deps.cloudEvents.follow(config, { settings, bus, secret, interest: () => interestOf(config, observed) })
   for (const portId of undelivered(observed)) deps.records.noteSeen(providerId, portId)

@@ -28,6 +28,16 @@ async function aViola(respond: (request: StubRequest) => StubResponse) {
   }
 }
 
+test('operator.md 15: the removal of a node called .. neither calls another path nor turns removals off', async () => {
+  await using given = await aViola(({ method }) => ({ status: method === 'DELETE' ? 204 : 200, body: {} }))
+  for (const nodeName of ['..', '.', 'worker-1'])
+    assert.equal(await given.viola.remove({ nodeName, expectedSpecHash: 'x' }), 'removed')
+  assert.deepEqual(
+    given.requests.map(({ method, path }) => `${method} ${path}`),
+    [`POST ${violaPath}`, `POST ${violaPath}`, `DELETE ${violaPath}/worker-1`],
+  )
+})
+
 function aNode(n: number, more: Partial<NodePlan> = {}): NodePlan {
   const nic = { index: 0, name: 'multinic0', macAddress: '02:00:00:00:00:01', address: '10.0.0.1', cidr: '10.0.0.0/24' }
   return {

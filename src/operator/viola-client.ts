@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { completeInterfaces } from '../contract/interfaces.ts'
+import { isDotSegment } from '../contract/node-names.ts'
 import { withoutSlash } from '../contract/url.ts'
 import {
   providerHeader,
@@ -136,7 +137,7 @@ export function createViolaApi({ http, endpoint, providerId, token }: ViolaOptio
     },
 
     async remove({ nodeName, expectedSpecHash }, signal, traceparent) {
-      if (unsupported.has('DELETE')) return 'unsupported'
+      if (unsupported.has('DELETE') || isDotSegment(nodeName)) return 'unsupported'
       const query = new URLSearchParams({ expectedSpecHash })
       const answer = await send({
         method: 'DELETE',

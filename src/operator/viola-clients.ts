@@ -1,16 +1,26 @@
 /**
  * The Viola clients in use: one for each address, provider and token, so that the client can remember what its Viola
- * supports and what it answered last.
+ * supports and what it answered last. A client is dropped with the last object that uses it.
  */
 import { createHash } from 'node:crypto'
 import { type Call, createHttp, type Http, type Proxies } from '../http-client/client.ts'
+import { createSharedValues } from '../runtime/shared-values.ts'
 import type { SyncSettings } from './config.ts'
 import type { ViolaCredentials } from './credentials.ts'
 import { type DeliveredStore, withPostOnlySupport } from './legacy/post-only-viola.ts'
 import { createViolaApi, type ViolaClient } from './viola-client.ts'
 
+export interface ViolaRequest {
+  /** The object, as namespace/name. */
+  user: string
+  settings: SyncSettings
+  credentials: ViolaCredentials
+  providerId: string
+}
+
 export interface ViolaClients {
-  open(request: { settings: SyncSettings; credentials: ViolaCredentials; providerId: string }): ViolaClient
+  open(request: ViolaRequest): ViolaClient
+  forget(user: string): void
   close(): Promise<void>
 }
 
@@ -27,33 +37,32 @@ export interface ViolaClientsOptions {
 
 export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
   const { ca, clientCert, clientKey, store, proxies, onCall } = options
-  const connections = new Map<string, Http>()
-  const clients = new Map<string, ViolaClient>()
+  /** Connections of a dropped client close by themselves when they are idle. */
+  const connections = createSharedValues<Http>()
+  const clients = createSharedValues<ViolaClient>()
 
   return {
-    open({ settings, credentials, providerId }) {
+    open({ user, settings, credentials, providerId }) {
       const { violaEndpoint: endpoint, violaTimeoutMs: timeoutMs, violaInsecureTLS: insecure } = settings
-      const own = credentials.violaClientCertificate ? { cert: clientCert, key: clientKey } : {}
-      const connectionKey = JSON.stringify([endpoint, timeoutMs, insecure, credentials.violaClientCertificate])
-      const http =
-        connections.get(connectionKey) ??
-        createHttp({ service: 'viola', timeoutMs, tls: { ca, insecure, ...own }, proxies, onCall })
-      connections.set(connectionKey, http)
-      const token = createHash('sha256')
-        .update(credentials.violaToken ?? '')
+      const { violaToken: token, violaClientCertificate: isOwn } = credentials
+      const connectionKey = JSON.stringify([endpoint, timeoutMs, insecure, isOwn])
+      const http = connections.use(user, connectionKey, () => {
+        const tls = { ca, insecure, ...(isOwn && { cert: clientCert, key: clientKey }) }
+        return createHttp({ service: 'viola', timeoutMs, tls, proxies, onCall })
+      })
+      const digest = createHash('sha256')
+        .update(token ?? '')
         .digest('hex')
-      const key = JSON.stringify([connectionKey, providerId, token])
-      const client =
-        clients.get(key) ??
-        withPostOnlySupport(createViolaApi({ http, endpoint, providerId, token: credentials.violaToken }), store, {
-          endpoint,
-          providerId,
-        })
-      clients.set(key, client)
-      return client
+      return clients.use(user, JSON.stringify([connectionKey, providerId, digest]), () =>
+        withPostOnlySupport(createViolaApi({ http, endpoint, providerId, token }), store, { endpoint, providerId }),
+      )
+    },
+    forget(user) {
+      connections.forget(user)
+      clients.forget(user)
     },
     async close() {
-      await Promise.all([...connections.values()].map(http => http.close()))
+      await Promise.all(connections.all().map(http => http.close()))
     },
   }
 }

@@ -11,7 +11,7 @@ import {
   specHash,
   type WireInterface,
 } from '../contract/interfaces.ts'
-import { labelsOf, objectName } from '../contract/node-names.ts'
+import { labelsOf, nodeNameError, objectName } from '../contract/node-names.ts'
 import { fieldErrors } from '../contract/problem.ts'
 import { maxPostNodes, violaInterface, violaNodeConfig } from '../contract/viola.ts'
 import { HttpProblem } from '../server/server.ts'
@@ -64,7 +64,10 @@ function nodeFrom(entry: unknown, at: string, providerId: string): { node?: Requ
     specHash: specHash(requested),
     ...(expectedSpecHash === undefined ? {} : { expectedSpecHash }),
   }
-  return { node, errors }
+  // A node that has such a name already can still be emptied.
+  const nameError = interfaces.length > 0 ? nodeNameError(nodeName) : undefined
+  const nameErrors = nameError === undefined ? [] : [{ path: `${at}.nodeName`, message: nameError }]
+  return { node, errors: [...nameErrors, ...errors] }
 }
 
 function tooLongLists(entry: unknown, at: string): FieldError[] {

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
@@ -174,3 +175,68 @@ test('operator.md 8: many objects with endpoints that hang do not delay another 
   await environment.create({})
   await waitForReady(/^True/, 'multinic-system')
 })
+
+test('the account of a message bus that the operator’s key decrypts is not written into the namespace of a tenant', async () => {
+  const { cloudState, kube } = environment
+  cloudState.bus = { urls: ['amqp://127.0.0.1:1/'], user: 'openstack', password: 'bus-secret' }
+  await kube.delete(secrets, { namespace: tenant, name: 'contrabass-encrypt-key' })
+  const rules = await rulesFile({ [tenant]: everything })
+  await environment.startOperator({ CONTRABASS_ENCRYPT_KEY: cloudState.provider.encryptKey, ...rules })
+  await environment.create({ namespace: tenant })
+  await waitForReady(/^True/, tenant)
+  assert.equal(await kube.get(secrets, { namespace: tenant, name: 'rabbitmq-main' }), undefined)
+})
+
+test('the Secret of a message bus does not replace a Secret that somebody else created', async () => {
+  const { cloudState, kube } = environment
+  cloudState.bus = { urls: ['amqp://127.0.0.1:1/'], user: 'openstack', password: 'bus-secret' }
+  await createSecret(tenant, 'rabbitmq-main', { RABBITMQ_URLS: 'amqp://production/' })
+  await environment.startOperator(await rulesFile({ [tenant]: everything }))
+  await environment.create({ namespace: tenant })
+  await waitForReady(/^True/, tenant)
+  const found = await kube.get(secrets, { namespace: tenant, name: 'rabbitmq-main' })
+  assert.deepEqual(found?.data, { RABBITMQ_URLS: Buffer.from('amqp://production/').toString('base64') })
+})
+
+test('operator.md 5: an object that is no longer allowed keeps no connection to a message bus', async () => {
+  const sockets = new Set<Socket>()
+  const bus = createServer(socket => {
+    sockets.add(socket)
+    socket
+      .resume()
+      .on('error', () => {})
+      .on('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>(resolve => bus.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = bus.address() as AddressInfo
+    environment.cloudState.bus = { urls: [`amqp://127.0.0.1:${port}/`], user: 'openstack', password: 'bus-secret' }
+    await environment.startOperator(await rulesFile({ [tenant]: everything }))
+    await environment.create({ namespace: tenant })
+    await waitForReady(/^True/, tenant)
+    await eventually(() => assert.equal(sockets.size, 1))
+    await rulesFile({ [neighbour]: everything })
+    await waitForReady(/^False ConfigError: namespace team-b: /, tenant)
+    // A broker that does not answer is given up after 10 s and called again: it must be closed before.
+    await eventually(() => assert.equal(sockets.size, 0), { within: 5_000 })
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    bus.close()
+  }
+})
+
+for (const [what, name] of Object.entries({
+  'the path of a parent': '..',
+  'a text that turns around': 'worker\u202e-2',
+}))
+  test(`operator.md 15: a server whose name is ${what} gets a verdict, and affects no other server`, async () => {
+    const { cloudState } = environment
+    const [subnet] = cloudState.subnets.values()
+    assert.ok(subnet)
+    const server = addServer(cloudState, name)
+    setPortStatus(cloudState, addPort(cloudState, { server, subnet }).id, 'ACTIVE')
+    await environment.startOperator()
+    await environment.create({})
+    await waitForReady(/^True/, 'multinic-system')
+    assert.deepEqual(await owners(), ['worker-1 multinic0 multinic-system/main'])
+  })

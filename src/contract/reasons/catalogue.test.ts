@@ -59,7 +59,13 @@ test('an operator announces a selected port, a port on its way and a connected b
 })
 
 test('verdicts that need attention are those that degrade an OpenstackConfig', () => {
-  assert.deepEqual(namesIn('verdict', needsAttention), ['LimitReached', 'NameNotUnique', 'VmNotFound', 'VmNotUnique'])
+  assert.deepEqual(namesIn('verdict', needsAttention), [
+    'LimitReached',
+    'NameInvalid',
+    'NameNotUnique',
+    'VmNotFound',
+    'VmNotUnique',
+  ])
 })
 
 test('a reason that this version does not know has no text and no class, and warns', () => {

@@ -55,6 +55,17 @@ export const verdictReasons = {
       '조치할 것이 없습니다. 새 이름으로 옮기려면 해당 MultiNicNodeConfig를 삭제하십시오.',
     ],
   },
+  NameInvalid: {
+    class: 'attention',
+    en: [
+      'The name of the VM cannot be the name of a node: it has control or invisible characters, or is a relative path.',
+      'Rename the VM, or set the server metadata key that holds the node name.',
+    ],
+    ko: [
+      'VM 이름을 노드 이름으로 쓸 수 없습니다. 제어 문자나 보이지 않는 문자가 있거나 상대 경로입니다.',
+      'VM의 이름을 바꾸거나, 노드 이름을 담는 서버 메타데이터 키를 지정하십시오.',
+    ],
+  },
   NameNotUnique: {
     class: 'attention',
     en: [

@@ -229,12 +229,16 @@ export const chartValues: Group = {
           ...shapeOf(processSettings.shape),
         }),
         encryptKeySecret: secretName('Secret with CONTRABASS_ENCRYPT_KEY, for the Contrabass in these settings.'),
-        violaTokenSecret: secretName('Secret with key token: bearer token for the Viola in these settings.'),
+        violaTokenSecret: secretName(
+          'Secret with key token: bearer token for the Viola in these settings. Default: a token of the ServiceAccount with the audience multinic.',
+        ),
         violaClientCertSecret: secretName(
           'TLS Secret (tls.crt, tls.key): client certificate for the Viola in these settings.',
         ),
         namespaceRules,
-        inventoryTokenSecret: secretName('Secret with key token: admin token for the inventory of this chart.'),
+        inventoryTokenSecret: secretName(
+          'Secret with key token: bearer token for the inventory of this chart. Default: a token of the ServiceAccount with the audience multinic.',
+        ),
         ...workload(8081, { request: '128Mi', limit: '512Mi' }),
       },
     },
@@ -249,7 +253,7 @@ export const chartValues: Group = {
           'Secret with key routing.yaml and the files that it names, mounted at /etc/viola. Without it, all providers use this cluster.',
         ),
         tokensSecret: secretName(
-          'Secret with key tokens.yaml: callers and their providers. Without it, everyone may write.',
+          'Secret with key tokens.yaml: static tokens, each with its user and groups. Tokens of the cluster need no Secret.',
         ),
         tlsSecret: secretName('TLS Secret (tls.crt, tls.key, and ca.crt for client certificates).'),
         ...workload(8080, { request: '96Mi', limit: '256Mi' }),
@@ -266,7 +270,7 @@ export const chartValues: Group = {
           'Secret with INVENTORY_DATABASE_URL, to use PostgreSQL instead of the embedded database.',
         ),
         tokensSecret: secretName(
-          'Secret with key tokens.yaml: callers and their roles. Without it, everyone may read.',
+          'Secret with key tokens.yaml: static tokens, each with its user and groups. Tokens of the cluster need no Secret.',
         ),
         persistence: {
           about: 'Volume of the embedded database, here or in the operator.',
@@ -286,14 +290,28 @@ export const chartValues: Group = {
         ...workload(18081, { request: '96Mi', limit: '384Mi' }),
       },
     },
+    access: {
+      about: 'Access to the HTTP APIs.',
+      of: {
+        clusterRoles: flag(
+          true,
+          'Create the ClusterRoles multinic-reader, multinic-provider-writer and multinic-admin. Off for a second release in the cluster.',
+        ),
+      },
+    },
     networkPolicy: {
       about: 'NetworkPolicies that admit only the required traffic.',
       of: {
-        enabled: flag(false, 'Create NetworkPolicies.'),
+        enabled: flag(true, 'Create NetworkPolicies.'),
         from: list(
-          'Peers that may reach Viola and the inventory, in NetworkPolicy syntax. Default: everything in the cluster.',
+          'Peers that may reach Viola and the inventory, in NetworkPolicy syntax. Default: the Pods of the namespace of the release.',
         ),
-        metricsFrom: list('Peers that may reach the metrics. Default: everything in the cluster.'),
+        metricsFrom: list(
+          'Peers that may reach the port with metrics of the controller and the operator. Default: everything in the cluster.',
+        ),
+        egressCidrs: words(
+          'CIDRs that the components may connect to, besides DNS: the API servers, OpenStack, Contrabass, the message bus, the database. Default: everything.',
+        ),
       },
     },
     monitoring: {

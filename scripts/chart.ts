@@ -33,6 +33,7 @@ export function chartFiles(): Map<string, string> {
     [`${chart}/values.schema.json`, `${JSON.stringify(valuesSchema(), null, 2)}\n`],
     [`${chart}/files/rules.yaml`, header + yaml(rules())],
     [`${chart}/files/agent-policy.yaml`, header + yaml(agentPolicy.spec)],
+    [`${chart}/files/access.yaml`, header + yaml(accessRoles())],
     ...referencePages('helm-values', valuesPage),
   ])
   for (const kind of kinds)
@@ -99,6 +100,13 @@ function leavesOf({ of }: Group, before: string): [string, Leaf][] {
 interface RbacObject {
   kind: string
   rules?: unknown[]
+}
+
+/** The rules of the ClusterRoles for callers, by name. */
+function accessRoles(): Record<string, unknown> {
+  const documents = parseAllDocuments(readFileSync('config/rbac/access_roles.yaml', 'utf8')).map(one => one.toJSON())
+  const roles = documents.filter(({ kind }) => kind === 'ClusterRole')
+  return Object.fromEntries(roles.map(({ metadata, rules }) => [metadata.name, rules]))
 }
 
 /** The permissions of each component, from config/. nodeCondition is for a controller that sets the condition of Nodes. */

@@ -4,7 +4,7 @@
 import type { ZodType } from 'zod'
 import { settingDefaults, settingEnvironment, settings } from '../src/contract/settings.ts'
 import { controllerSettings } from '../src/controller/config.ts'
-import { inventoryShape } from '../src/inventory/config.ts'
+import { inventorySettings } from '../src/inventory/config.ts'
 import { processSettings } from '../src/operator/config.ts'
 import { violaSettings } from '../src/viola/config.ts'
 import { introduction, type Language, referencePages, table } from './reference.ts'
@@ -55,7 +55,7 @@ const pages: Record<string, { source: string; shape: Record<string, ZodType>; te
   },
   'inventory-settings': {
     source: 'src/inventory/config.ts',
-    shape: inventoryShape,
+    shape: inventorySettings.shape,
     texts: {
       en: {
         title: 'Inventory settings',

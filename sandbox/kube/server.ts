@@ -9,6 +9,7 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Log } from '../../src/telemetry/log.ts'
+import { createAccountTokens } from './access/account-tokens.ts'
 import { certificatesIn } from './access/certificates.ts'
 import { createCluster } from './cluster.ts'
 import type { PodLogs } from './http/context.ts'
@@ -54,8 +55,9 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
   const cluster = createCluster({ log, ...(from && { from }) })
   const saver = snapshot ? startSaving(snapshot, cluster.store) : undefined
 
+  const tokens = createAccountTokens(token, cluster.store, cluster.now)
   let logs: PodLogs = () => undefined
-  const handler = createHandler({ cluster, token, log, podLogs: (namespace, pod) => logs(namespace, pod) })
+  const handler = createHandler({ cluster, tokens, log, podLogs: (namespace, pod) => logs(namespace, pod) })
   const faults: KubeFaults = { unreachable: false, conflicts: false }
   const server = createServer({ cert, key, keepAliveTimeout: 90_000, requestTimeout: 0 }, withFaults(faults, handler))
   await new Promise<void>((resolve, reject) => {

@@ -57,7 +57,7 @@ export interface ComponentAddresses {
 export interface Components {
   components: Component[]
   addresses: ComponentAddresses
-  /** Contains the bearer token of a caller who may request plans. */
+  /** Contains the bearer token of a caller with all rights. */
   tokenFile: string
 }
 
@@ -79,17 +79,25 @@ export async function componentsFor(options: ComponentsOptions): Promise<Compone
     }
   }
   const components = [
-    component('viola', { LISTEN_ADDR: viola, ROUTING_CONFIG: routing, KUBECONFIG: kubeconfigs.management }),
+    component('viola', {
+      LISTEN_ADDR: viola,
+      ROUTING_CONFIG: routing,
+      KUBECONFIG: kubeconfigs.management,
+      VIOLA_TOKENS_FILE: tokens.callers,
+    }),
     component('operator', {
       KUBECONFIG: kubeconfigs.management,
       POD_NAMESPACE: sandboxNamespace,
       OPERATOR_ADDR: operator,
       OPERATOR_TOKENS_FILE: tokens.callers,
+      INVENTORY_TOKENS_FILE: tokens.callers,
+      INVENTORY_ANONYMOUS_ACCESS: 'true',
       INVENTORY_ADDR: inventory,
       INVENTORY_DB_PATH: state.path('inventory.db'),
       INVENTORY_WEB_DIR: options.bundles.webDir,
       CONTRABASS_ENDPOINT: options.contrabass,
       VIOLA_ENDPOINT: `http://${viola}`,
+      VIOLA_TOKEN_FILE: tokens.token,
     }),
     component('controller', {
       KUBECONFIG: kubeconfigs.biz,
@@ -102,11 +110,13 @@ export async function componentsFor(options: ComponentsOptions): Promise<Compone
   return { components, addresses: { inventory, operator, viola, controller }, tokenFile: tokens.token }
 }
 
-/** The operator serves plans only to callers with a token. */
+/** One caller with all rights: the user of the sandbox, and the operator at Viola. */
 async function writeTokens(state: StateDir): Promise<{ callers: string; token: string }> {
   const [callers, file] = [state.path('operator-tokens.yaml'), state.path('operator-token')]
   const token = randomBytes(24).toString('hex')
-  await writeFile(callers, stringify({ tokens: [{ name: 'sandbox', token, providers: ['*'] }] }), { mode: 0o600 })
+  await writeFile(callers, stringify({ tokens: [{ user: 'sandbox', groups: ['system:masters'], token }] }), {
+    mode: 0o600,
+  })
   await writeFile(file, token, { mode: 0o600 })
   return { callers, token: file }
 }

@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse, stringify } from 'yaml'
+import { grant, rules } from '../../test/support/access.ts'
 import { type Run, runner } from '../../test/support/cli.ts'
 import { aWrite } from '../../test/support/inventory.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { type OperatorVerdict, type PlanAnswer, planPath, verdictsPath } from '../contract/operator-api.ts'
 import { type RunningInventory, startInventory } from '../inventory/main.ts'
@@ -14,6 +16,7 @@ import { HttpProblem } from '../server/server.ts'
 import { silent } from '../telemetry/log.ts'
 
 let dir: string
+let cluster: TargetCluster
 let open: RunningInventory
 let closed: RunningInventory
 let multinic: Run
@@ -37,13 +40,15 @@ let planned: OpenstackConfig | undefined
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-cli-'))
+  cluster = await startTargetCluster()
   const tokens = join(dir, 'tokens.yaml')
-  await writeFile(tokens, stringify({ tokens: [{ name: 'reader', token, roles: ['read'] }] }))
+  await writeFile(tokens, stringify({ tokens: [{ user: 'reader', token }] }))
+  await grant(cluster.kube, 'reader', [rules.readInventory])
   await writeFile(join(dir, 'token'), `${token}\n`)
   const usual = { log: silent }
   open = await startInventory({
     ...usual,
-    env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'open.db') },
+    env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'open.db'), INVENTORY_ANONYMOUS_ACCESS: 'true' },
     addRoutes(app) {
       app.get(verdictsPath, async request => {
         const { port, vm } = request.query as Record<string, string | undefined>
@@ -65,6 +70,7 @@ before(async () => {
       INVENTORY_ADDR: '127.0.0.1:0',
       INVENTORY_DB_PATH: join(dir, 'closed.db'),
       INVENTORY_TOKENS_FILE: tokens,
+      KUBECONFIG: cluster.api.kubeconfig,
     },
   })
   const w1 = aWrite('w1', { nics: 2 })
@@ -83,6 +89,7 @@ before(async () => {
   multinic = runner({ MULTINIC_INVENTORY_URL: open.url })
 })
 after(async () => {
+  await cluster.close()
   await open.close()
   await closed.close()
   await rm(dir, { recursive: true })

@@ -41,10 +41,15 @@ before(async () => {
   )
   late = addPort(environment.cloudState, { server: worker, subnet: storage })
   setPortStatus(environment.cloudState, late.id, 'BUILD')
-  await environment.startOperator({ OPERATOR_TOKENS_FILE: environment.caller.tokensFile })
+  await environment.startOperator()
   await environment.create({})
   inventory = await startInventory({
-    env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db') },
+    env: {
+      INVENTORY_ADDR: '127.0.0.1:0',
+      INVENTORY_DB_PATH: join(dir, 'inventory.db'),
+      KUBECONFIG: environment.api.kubeconfig,
+      INVENTORY_TOKENS_FILE: environment.caller.tokensFile,
+    },
     log: silent,
   })
   await eventually(() => assert.ok(environment.records.length > 0), { within: 20_000 })

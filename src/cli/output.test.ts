@@ -19,7 +19,11 @@ const seen = '2026-01-01T10:00:00Z'
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-cli-forms-'))
   inventory = await startInventory({
-    env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db') },
+    env: {
+      INVENTORY_ADDR: '127.0.0.1:0',
+      INVENTORY_DB_PATH: join(dir, 'inventory.db'),
+      INVENTORY_ANONYMOUS_ACCESS: 'true',
+    },
     log: silent,
     addRoutes(app) {
       const skipped = {

@@ -7,19 +7,21 @@ import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { request } from 'undici'
 import { stringify } from 'yaml'
+import { accessOf, grant, openToEveryone, rules } from '../../test/support/access.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { aWrite } from '../../test/support/inventory.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { deviation, historyEntry, inventoryRecord, providerCatalog, searchHit } from '../contract/inventory.ts'
 import { problem } from '../contract/problem.ts'
 import { silent } from '../telemetry/log.ts'
 import { createInventoryApp } from './app.ts'
-import { openInventoryAuth } from './auth.ts'
 import { openStore, type Store } from './store.ts'
 
 let dir: string
 let store: Store
 let open: FastifyInstance
 let closed: FastifyInstance
+let cluster: TargetCluster
 const [reader, admin] = ['a-token-that-reads', 'a-token-that-writes']
 let ticks = 0
 let betweenPuts = ''
@@ -28,18 +30,21 @@ before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-app-'))
   const now = () => new Date(Date.UTC(2026, 0, 1) + 1_000 * ticks++)
   store = await openStore({ path: join(dir, 'inventory.db'), log: silent, now })
+  cluster = await startTargetCluster()
+  await grant(cluster.kube, 'reader', [rules.readInventory])
+  await grant(cluster.kube, 'operator', [rules.readInventory, rules.writeProvider()])
   const tokens = join(dir, 'tokens.yaml')
   writeFileSync(
     tokens,
     stringify({
       tokens: [
-        { name: 'reader', token: reader, roles: ['read'] },
-        { name: 'operator', token: admin, roles: ['admin'] },
+        { user: 'reader', token: reader },
+        { user: 'operator', token: admin },
       ],
     }),
   )
-  open = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
-  closed = createInventoryApp({ store, auth: await openInventoryAuth(tokens, silent), log: silent })
+  open = createInventoryApp({ store, access: await openToEveryone(), log: silent })
+  closed = createInventoryApp({ store, access: await accessOf(cluster.api.kubeconfig, tokens), log: silent })
   await store.put([aWrite('w1', { nics: 2 }), aWrite('w2'), aWrite('w1', { providerId: 'p2', instanceId: 'vm-x' })])
   betweenPuts = now().toISOString()
   const failed = { macAddress: '02:00:00:00:00:01', status: 'Failed', reason: 'InterfaceNameInUse' } as const
@@ -49,6 +54,7 @@ after(async () => {
   await open.close()
   await closed.close()
   await store.close()
+  await cluster.close()
   await rm(dir, { recursive: true })
 })
 
@@ -183,7 +189,7 @@ test('search, deviations, the history of all nodes and CSV', async () => {
 })
 
 test('the event stream sends changes as they happen, and a reader that reconnects gets the changes it missed', async () => {
-  const app = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
+  const app = createInventoryApp({ store, access: await openToEveryone(), log: silent })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   async function connect(headers: Record<string, string>) {
     const { body } = await request(`${url}/v1/inventory/events?providerId=live`, { headers })
@@ -220,7 +226,7 @@ test('the event stream sends changes as they happen, and a reader that reconnect
 })
 
 test('a reader that missed a thousand changes gets all of them', async () => {
-  const app = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
+  const app = createInventoryApp({ store, access: await openToEveryone(), log: silent })
   try {
     const url = await app.listen({ port: 0, host: '127.0.0.1' })
     const many = Array.from({ length: 1_000 }, (_, index) => aWrite(`n${index}`, { providerId: 'many', nics: 10 }))
@@ -252,11 +258,10 @@ test('providers are listed with their nodes', async () => {
   )
 })
 
-test('writing requires an admin token, and a removed node keeps its history', async () => {
+test('writing requires a caller with the right, and a removed node keeps its history', async () => {
   const put = (app: FastifyInstance, token: string, payload: object) =>
     app.inject({ method: 'PUT', url: '/v1/inventory/records', headers: { authorization: `Bearer ${token}` }, payload })
   const records = [aWrite('sent', { providerId: 'remote' })]
-  assert.equal((await put(open, admin, { records })).statusCode, 403)
   assert.equal((await put(closed, 'an-unknown-token', { records })).statusCode, 401)
   assert.equal((await put(closed, reader, { records })).statusCode, 403)
   assert.equal((await store.list({ providerId: 'remote' })).length, 0)
@@ -278,12 +283,12 @@ test('writing requires an admin token, and a removed node keeps its history', as
   assert.equal((await get('/v1/inventory/node-configs/sent/history')).json.length, 2)
 })
 
-test('reads require a token if a token file is set; otherwise everyone may read, and /readyz warns', async () => {
+test('reads require a caller with the right, unless anonymous access is on, and /readyz warns then', async () => {
   for (const url of Object.keys(lists)) assert.equal((await get(url, closed)).status, 401, url)
   assert.equal((await get('/v1/interfaces/providers', closed, reader)).status, 200)
   assert.equal((await get('/v1/interfaces/providers', closed, admin)).status, 200)
   assert.equal((await get('/healthz', closed)).status, 200)
-  assert.match((await get('/readyz')).json.warnings[0], /authentication is off/)
+  assert.match((await get('/readyz')).json.warnings[0], /anonymous access is on/)
   assert.deepEqual((await get('/readyz', closed)).json.warnings, [])
 })
 

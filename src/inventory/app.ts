@@ -5,13 +5,15 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Deviation, type InventoryRecord, inventoryWrites, recordsPath } from '../contract/inventory.ts'
 import { openApiDocument } from '../contract/openapi.ts'
 import { fieldErrors, summaryOf } from '../contract/problem.ts'
+import { type Access, type Caller, providerRight } from '../server/access.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
+import { limitAddresses } from '../server/rate-limit.ts'
 import { type Handler, isNotModified, nextLink, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
+import { readRight } from './access.ts'
 import { interfacesPath, inventoryApi, inventoryPath, rootPath } from './api.ts'
-import type { InventoryAuth } from './auth.ts'
 import { csvOf } from './csv.ts'
 import { serveDashboard } from './dashboard.ts'
 import { deviationsOf } from './deviations.ts'
@@ -25,14 +27,13 @@ import {
   singleProvider,
   timeValue,
 } from './query.ts'
-import { limitRate } from './rate-limit.ts'
 import { withRemedies } from './rows.ts'
 import type { Store } from './store.ts'
 import { csvChunks, jsonChunks, startStream } from './streaming.ts'
 
 export interface InventoryAppOptions {
   store: Store
-  auth: InventoryAuth
+  access: Access
   log: Log
   /** Directory of the bundled dashboard. Default: next to the program, or `dist/web` of a checkout. */
   webDir?: string | undefined
@@ -44,17 +45,33 @@ const maxPageSize = 5_000
 const maxId = Number.MAX_SAFE_INTEGER
 const retryMs = 2_000
 
-export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: InventoryAppOptions): FastifyInstance {
+export function createInventoryApp({
+  store,
+  access,
+  log,
+  webDir,
+  rateLimit = 0,
+}: InventoryAppOptions): FastifyInstance {
   const metrics = createMetrics('inventory', { process: true })
   const app = createApp({
     log,
     metrics,
     ready: () => (store.problem() === undefined ? [] : [`database: ${store.problem()}`]),
-    warnings: auth.warnings,
+    warnings: access.warnings,
     openapi: openApiDocument(inventoryApi),
   })
-  if (rateLimit > 0) limitRate(app, rateLimit)
+  if (rateLimit > 0) limitAddresses(app, rateLimit)
   const streams = eventStreams(app)
+  const callers = new WeakMap<FastifyRequest, Caller>()
+
+  /** A caller for all providers is one review; any other caller needs the right on each provider of the records. */
+  async function requireWrite(caller: Caller, records: readonly { providerId: string }[]): Promise<void> {
+    const all = providerRight('update')
+    if (records.length === 0) return access.requireKnown(caller, all)
+    if (await access.allowsKnown(caller, all)) return
+    for (const id of new Set(records.map(({ providerId }) => providerId)))
+      await access.requireKnown(caller, providerRight('update', id))
+  }
 
   /** The single node of this name, now or at the time of the query. */
   async function findNode(request: FastifyRequest): Promise<InventoryRecord> {
@@ -167,6 +184,7 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
         const errors = fieldErrors(parsed.error)
         throw new HttpProblem(400, `invalid body: ${summaryOf(errors)}`, errors)
       }
+      await requireWrite(callers.get(request) as Caller, parsed.data.records)
       await store.put(parsed.data.records)
       metrics.count('inventory_writes_total', parsed.data.records.length)
       return reply.code(204).send()
@@ -191,16 +209,12 @@ export function createInventoryApp({ store, auth, log, webDir, rateLimit = 0 }: 
 
   // Runs before the body is read: a caller without access must not send a large one.
   serveApi(app, inventoryApi, handlers, async ({ method }, request, reply) => {
-    const { authorization } = request.headers
-    try {
-      await (method === 'get' ? auth.mayRead(authorization) : auth.mayWrite(authorization))
-    } catch (error) {
-      reply.header('www-authenticate', 'Bearer')
-      throw error
-    }
+    const caller = await access.callerOf(request, reply, { known: method !== 'get' })
+    if (method === 'get') await access.require(caller, readRight)
+    callers.set(request, caller)
   })
   serveDashboard(app, webDir, log)
-  app.addHook('onClose', () => auth.close())
+  app.addHook('onClose', () => access.close())
   return app
 }
 

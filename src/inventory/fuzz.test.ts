@@ -1,12 +1,12 @@
 /** The API conforms to its OpenAPI document: thousands of requests generated from the document. */
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { stringify } from 'yaml'
+import { adminCaller } from '../../test/support/access.ts'
 import { fuzzInventory, seeds } from '../../test/support/inventory-fuzz.ts'
+import { startTargetCluster } from '../../test/support/target-cluster.ts'
 import { createLog } from '../telemetry/log.ts'
 import { startInventory } from './main.ts'
 
@@ -18,18 +18,19 @@ const modes: Record<string, [runs: number, statuses: number[]]> = {
   false: [500, [200, 400, 401]],
 }
 
-for (const [openReads, [runs, expected]] of Object.entries(modes))
-  test(`every response conforms to the OpenAPI document, and no request makes the server fail (open reads: ${openReads})`, async () => {
+for (const [anonymous, [runs, expected]] of Object.entries(modes))
+  test(`every response conforms to the OpenAPI document, and no request makes the server fail (anonymous access: ${anonymous})`, async () => {
     const dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-fuzz-'))
-    const tokens = join(dir, 'tokens.yaml')
-    writeFileSync(tokens, stringify({ tokens: [{ name: 'operator', token, roles: ['admin'] }] }))
+    const cluster = await startTargetCluster()
+    const { tokensFile } = await adminCaller(dir, token)
     const failures: string[] = []
     const inventory = await startInventory({
       env: {
         INVENTORY_ADDR: '127.0.0.1:0',
         INVENTORY_DB_PATH: join(dir, 'inventory.db'),
-        INVENTORY_TOKENS_FILE: tokens,
-        INVENTORY_OPEN_READS: openReads,
+        INVENTORY_TOKENS_FILE: tokensFile,
+        INVENTORY_ANONYMOUS_ACCESS: anonymous,
+        KUBECONFIG: cluster.api.kubeconfig,
         INVENTORY_RATE_LIMIT: '0',
       },
       log: createLog({}, { level: 'error', write: line => failures.push(line) }),
@@ -42,6 +43,7 @@ for (const [openReads, [runs, expected]] of Object.entries(modes))
         assert.ok((statuses.get(status) ?? 0) > 0, `no response had status ${status}: ${JSON.stringify([...statuses])}`)
     } finally {
       await inventory.close()
+      await cluster.close()
       await rm(dir, { recursive: true })
     }
   })

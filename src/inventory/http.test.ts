@@ -5,112 +5,126 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import type { FastifyInstance } from 'fastify'
 import { stringify } from 'yaml'
-import { json, serve } from '../../test/support/http-stub.ts'
+import { accessOf, grant, openToEveryone, rules } from '../../test/support/access.ts'
 import { aWrite } from '../../test/support/inventory.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { problem } from '../contract/problem.ts'
-import { openOwnReviews } from '../server/token-review.ts'
+import { openAccess } from '../server/access.ts'
+import { limitAddresses } from '../server/rate-limit.ts'
+import { connectOwnCluster } from '../server/reviews.ts'
 import { createLog, silent } from '../telemetry/log.ts'
+import { readRight } from './access.ts'
+import { inventoryApi } from './api.ts'
 import { createInventoryApp } from './app.ts'
-import { openInventoryAuth } from './auth.ts'
 import { startInventory } from './main.ts'
-import { limitRate } from './rate-limit.ts'
 import { openStore, type Store } from './store.ts'
 
 let dir: string
 let store: Store
 let tokensFile: string
-const [reader, admin] = ['a-token-that-reads', 'a-token-that-writes']
-const viewer = 'system:serviceaccount:monitoring:viewer'
+let cluster: TargetCluster
+const [reader, writer, admin, stranger] = ['reader', 'writer', 'admin', 'stranger'].map(
+  user => `the-token-of-the-${user}`,
+) as [string, string, string, string]
 const records = '/v1/inventory/records'
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-http-'))
   store = await openStore({ path: join(dir, 'inventory.db'), log: silent })
   await store.put([aWrite('w1')])
+  cluster = await startTargetCluster()
+  await grant(cluster.kube, 'reader', [rules.readInventory])
+  await grant(cluster.kube, 'writer', [rules.writeProvider('p1')])
+  await grant(cluster.kube, 'admin', [rules.readInventory, rules.writeProvider()])
   tokensFile = join(dir, 'tokens.yaml')
   const tokens = [
-    { name: 'reader', token: reader, roles: ['read'] },
-    { name: 'operator', token: admin, roles: ['admin'] },
-    { name: 'viewer', user: viewer, roles: ['read'] },
+    { user: 'reader', token: reader },
+    { user: 'writer', token: writer },
+    { user: 'admin', token: admin },
+    { user: 'stranger', token: stranger },
   ]
   writeFileSync(tokensFile, stringify({ tokens }))
 })
 after(async () => {
   await store.close()
+  await cluster.close()
   await rm(dir, { recursive: true })
 })
 
-type Auth = Parameters<typeof openInventoryAuth>
-async function anApp(file?: Auth[0], options?: Auth[2]) {
-  return createInventoryApp({ store, auth: await openInventoryAuth(file, silent, options), log: silent })
+async function anApp(file?: string): Promise<FastifyInstance> {
+  const access = file === undefined ? await openToEveryone() : await accessOf(cluster.api.kubeconfig, file)
+  return createInventoryApp({ store, access, log: silent })
 }
 const bearer = (token: string | undefined) => (token === undefined ? {} : { authorization: `Bearer ${token}` })
 
-const access: Record<
-  string,
-  [file: boolean, openReads: boolean | undefined, token: string | undefined, reads: number]
-> = {
-  'without a token file everyone may read': [false, undefined, undefined, 200],
-  'without a token file reads can be forbidden': [false, false, undefined, 401],
-  'with a token file reads require a token': [true, undefined, undefined, 401],
-  'with a token file a token with role read may read': [true, undefined, reader, 200],
-  'with a token file everyone may read if configured': [true, true, undefined, 200],
+async function statuses(app: FastifyInstance, token?: string, providerId = 'p1'): Promise<number[]> {
+  const headers = bearer(token)
+  const read = await app.inject({ url: '/v1/interfaces/providers', headers })
+  const payload = { records: [aWrite('w1', { providerId })] }
+  const write = await app.inject({ method: 'PUT', url: records, headers, payload })
+  return [read.statusCode, write.statusCode]
 }
-for (const [name, [file, openReads, token, reads]] of Object.entries(access))
-  test(name, async () => {
-    const app = await anApp(file ? tokensFile : undefined, { openReads })
-    const read = await app.inject({ url: '/v1/interfaces/providers', headers: bearer(token) })
-    assert.equal(read.statusCode, reads)
-    if (reads === 401) assert.equal(read.headers['www-authenticate'], 'Bearer')
-    const write = await app.inject({ method: 'PUT', url: records, headers: bearer(token), payload: { records: [] } })
-    assert.ok([401, 403].includes(write.statusCode), 'writing requires an admin token')
-    const warned = (await app.inject('/readyz')).json().warnings.length > 0
-    assert.equal(warned, reads === 200 && token === undefined, '/readyz warns about open reads')
+
+const access: Record<string, [token: string | undefined, statuses: number[]]> = {
+  'a caller without a token': [undefined, [401, 401]],
+  'an unknown token': ['a-token-of-nobody', [401, 401]],
+  'a user without rights': [stranger, [403, 403]],
+  'a reader': [reader, [200, 403]],
+  'a writer of this provider, who is no reader': [writer, [403, 204]],
+  'a writer of all providers': [admin, [200, 204]],
+}
+for (const [name, [token, expected]] of Object.entries(access))
+  test(`${name}: read ${expected[0]}, write ${expected[1]}`, async () => {
+    const app = await anApp(tokensFile)
+    assert.deepEqual(await statuses(app, token), expected)
+    assert.deepEqual((await app.inject('/readyz')).json().warnings, [])
+    for (const url of ['/healthz', '/metrics']) assert.equal((await app.inject(url)).statusCode, 200)
     await app.close()
   })
 
-test('a Kubernetes user has the roles that the token file gives it', async () => {
-  const users: Record<string, string> = { 'token-of-the-viewer': viewer, 'token-of-somebody': 'somebody' }
-  let failing = false
-  const cluster = await serve(({ body }, response) => {
-    if (failing) return json(response, 403, { kind: 'Status', code: 403, message: 'tokenreviews are forbidden' })
-    const username = users[(body as { spec: { token: string } }).spec.token]
-    const status = username ? { authenticated: true, user: { username }, audiences: ['inventory'] } : {}
-    return json(response, 201, { kind: 'TokenReview', status })
-  })
-  const kubeconfig = join(dir, 'kubeconfig')
-  const one = { name: 'here', cluster: { server: cluster.url }, user: {}, context: { cluster: 'here', user: 'here' } }
-  const all = { clusters: [one], users: [one], contexts: [one], 'current-context': 'here' }
-  writeFileSync(kubeconfig, stringify({ apiVersion: 'v1', kind: 'Config', ...all }, { aliasDuplicateObjects: false }))
-  const app = await anApp(tokensFile, { reviews: openOwnReviews({ KUBECONFIG: kubeconfig }, 'inventory') })
-  const status = async (token: string, method: 'GET' | 'PUT' = 'GET') =>
-    (
-      await app.inject({
-        method,
-        url: method === 'GET' ? '/v1/interfaces/providers' : records,
-        headers: bearer(token),
-        ...(method === 'PUT' && { payload: { records: [] } }),
-      })
-    ).statusCode
-  try {
-    assert.equal(await status('token-of-the-viewer'), 200)
-    assert.equal(await status('token-of-the-viewer', 'PUT'), 403)
-    assert.equal(await status('token-of-somebody'), 403)
-    assert.equal(await status('token-of-nobody'), 401)
-    assert.equal(await status(reader), 200)
-    assert.equal(cluster.requests.length, 3, 'one TokenReview per token, and none for tokens of the file')
-    failing = true
-    assert.equal(await status('token-during-failure'), 503)
-  } finally {
-    await app.close()
-    await cluster.close()
+test('every route of the API refuses a caller without a token', async () => {
+  const app = await anApp(tokensFile)
+  for (const { method, path } of inventoryApi.routes) {
+    const url = path.replaceAll(/\{\w+\}/g, 'x')
+    const answer = await app.inject({ method: method.toUpperCase() as 'GET', url })
+    assert.equal(answer.statusCode, 401, `${method} ${path}`)
+    assert.equal(answer.headers['www-authenticate'], 'Bearer')
   }
+  await app.close()
 })
 
-test('TokenReview without a token file is a startup error', async () => {
-  const env = { INVENTORY_TOKEN_REVIEW: 'true', INVENTORY_DB_PATH: join(dir, 'never.db') }
-  await assert.rejects(startInventory({ env, log: silent }), /INVENTORY_TOKEN_REVIEW: requires INVENTORY_TOKENS_FILE/)
+test('a writer of one provider cannot write the records of another', async () => {
+  const app = await anApp(tokensFile)
+  assert.deepEqual(await statuses(app, writer, 'p2'), [403, 403])
+  const mixed = { records: [aWrite('w1'), aWrite('w2', { providerId: 'p2' })] }
+  const answer = await app.inject({ method: 'PUT', url: records, headers: bearer(writer), payload: mixed })
+  assert.equal(answer.statusCode, 403)
+  assert.match(answer.json().detail, /writer may not update providers\.multinic\.io p2/)
+  await app.close()
+})
+
+test('anonymous access is for reading: a write always needs a caller with the right', async () => {
+  const connect = () => connectOwnCluster({ KUBECONFIG: cluster.api.kubeconfig })
+  const options = { prefix: 'INVENTORY', audience: 'multinic', anonymous: true, connect, log: silent } as const
+  const app = createInventoryApp({ store, access: await openAccess({ ...options, tokensFile }), log: silent })
+  assert.deepEqual(await statuses(app), [200, 401])
+  assert.deepEqual(await statuses(app, stranger), [200, 403])
+  assert.deepEqual(await statuses(app, admin), [200, 204])
+  assert.match((await app.inject('/readyz')).json().warnings[0], /anonymous access is on.*INVENTORY_ANONYMOUS_ACCESS/)
+  await app.close()
+})
+
+test('a right that is taken away is gone with the next review', async () => {
+  const access = await accessOf(cluster.api.kubeconfig, tokensFile)
+  const fresh = { user: 'temporary', groups: [], by: 'file' } as const
+  const { revoke } = await grant(cluster.kube, 'temporary', [rules.readInventory])
+  assert.equal(await access.allows(fresh, readRight), true)
+  await revoke()
+  // Another identity of the same user is another cache entry.
+  assert.equal(await access.allows({ ...fresh, groups: ['now'] }, readRight), false)
+  await access.close()
 })
 
 test('an invalid database URL is a startup error that does not show the URL', async () => {
@@ -125,8 +139,8 @@ test('an invalid database URL is a startup error that does not show the URL', as
 test('a client above the rate limit gets a 429 with Retry-After, and other clients do not', async () => {
   let now = 0
   const app = await anApp()
-  const limited = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
-  limitRate(limited, 2, () => now)
+  const limited = await anApp()
+  limitAddresses(limited, 2, () => now)
   const ask = (remoteAddress: string, url = '/v1/interfaces/providers') => limited.inject({ url, remoteAddress })
   for (let i = 0; i < 8; i++) assert.equal((await ask('192.0.2.1')).statusCode, 200)
   const refused = await ask('192.0.2.1')
@@ -183,7 +197,7 @@ for (const [name, [status, method, url, type, payload]] of Object.entries(malfor
   test(`${name} returns ${status}`, async () => {
     const lines: string[] = []
     const log = createLog({}, { level: 'error', write: line => lines.push(line) })
-    const app = createInventoryApp({ store, auth: await openInventoryAuth(tokensFile, silent, {}), log })
+    const app = createInventoryApp({ store, access: await accessOf(cluster.api.kubeconfig, tokensFile), log })
     const answer = await app.inject({
       method,
       url,

@@ -11,7 +11,11 @@ import { openStore } from './store.ts'
 
 test('records of the operator are served and survive a restart', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-main-'))
-  const env = { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.json') }
+  const env = {
+    INVENTORY_ADDR: '127.0.0.1:0',
+    INVENTORY_DB_PATH: join(dir, 'inventory.json'),
+    INVENTORY_ANONYMOUS_ACCESS: 'true',
+  }
   try {
     const first = await startInventory({ env, log: silent })
     await first.recorder.put([aWrite('a')])
@@ -54,7 +58,12 @@ test('history is kept as long as configured, and current records stay', async ()
       ['1', [3]],
     ]
     for (const [INVENTORY_HISTORY_DAYS, nics] of kept) {
-      const env = { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: path, INVENTORY_HISTORY_DAYS }
+      const env = {
+        INVENTORY_ADDR: '127.0.0.1:0',
+        INVENTORY_DB_PATH: path,
+        INVENTORY_HISTORY_DAYS,
+        INVENTORY_ANONYMOUS_ACCESS: 'true',
+      }
       const inventory = await startInventory({ env, log: silent })
       const { body } = await request(`${inventory.url}/v1/inventory/node-configs/a/history`)
       const entries = (await body.json()) as { after: { config: { interfaces: unknown[] } } }[]

@@ -5,10 +5,11 @@ import type { FastifyInstance } from 'fastify'
 import type { InventoryWrite } from '../contract/inventory.ts'
 import { verdictsPath } from '../contract/operator-api.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
+import type { Access } from '../server/access.ts'
 import { listen } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
+import { openInventoryAccess } from './access.ts'
 import { createInventoryApp } from './app.ts'
-import { type InventoryAuth, openInventoryAuth, type Reviews } from './auth.ts'
 import { inventorySettings } from './config.ts'
 import { openStore } from './store.ts'
 
@@ -17,9 +18,7 @@ export interface StartOptions {
   log: Log
   onListen?: (url: string) => void
   /** Adds routes of another component to the same server. */
-  addRoutes?: (app: FastifyInstance, auth: InventoryAuth) => void
-  /** Connects to the Kubernetes API for INVENTORY_TOKEN_REVIEW. */
-  openReviews?: (audience: string | undefined) => Promise<Reviews>
+  addRoutes?: (app: FastifyInstance, access: Access) => void
 }
 
 export interface RunningInventory {
@@ -31,21 +30,18 @@ export interface RunningInventory {
 const dayMs = 24 * 3_600_000
 
 export async function startInventory(options: StartOptions): Promise<RunningInventory> {
-  const { env, log, onListen, addRoutes, openReviews } = options
+  const { env, log, onListen, addRoutes } = options
   const settings = settingsFrom(inventorySettings, env)
-  const auth = await openInventoryAuth(settings.INVENTORY_TOKENS_FILE, log, {
-    openReads: settings.INVENTORY_OPEN_READS,
-    reviews: settings.INVENTORY_TOKEN_REVIEW ? await openReviews?.(settings.INVENTORY_TOKEN_AUDIENCE) : undefined,
-  })
+  const access = await openInventoryAccess(settings, env, log)
   const store = await openStore({
     path: settings.INVENTORY_DB_PATH,
     databaseUrl: settings.INVENTORY_DATABASE_URL,
     log,
   })
   const { INVENTORY_WEB_DIR: webDir, INVENTORY_RATE_LIMIT: rateLimit } = settings
-  const app = createInventoryApp({ store, auth, log, webDir, rateLimit })
+  const app = createInventoryApp({ store, access, log, webDir, rateLimit })
   // Without an operator there are no verdicts: the dashboard gets an empty response instead of an error.
-  if (addRoutes) addRoutes(app, auth)
+  if (addRoutes) addRoutes(app, access)
   else app.get(verdictsPath, (_, reply) => reply.code(204).send())
   const pruneTimer = setInterval(() => void prune(), dayMs)
   pruneTimer.unref()

@@ -12,9 +12,11 @@ import { request } from 'undici'
 import { inventoryReasonsConformance } from '../../test/conformance/inventory-reasons.ts'
 import { inventoryStoreConformance } from '../../test/conformance/inventory-store.ts'
 import { type Postgres, startPostgres } from '../../test/rigs/postgres/rig.ts'
+import { adminCaller } from '../../test/support/access.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { aWrite } from '../../test/support/inventory.ts'
 import { fuzzInventory, seeds } from '../../test/support/inventory-fuzz.ts'
+import { startTargetCluster } from '../../test/support/target-cluster.ts'
 import { createLog, silent } from '../telemetry/log.ts'
 import { type RunningInventory, startInventory } from './main.ts'
 import { migrations } from './migrations/all.ts'
@@ -103,7 +105,12 @@ test('replicas that start together migrate once and import the legacy file once'
 
 test('two replicas write concurrently: each change is one history entry, and a reader of one gets the changes of the other', async () => {
   const databaseUrl = await newDatabase()
-  const env = { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DATABASE_URL: databaseUrl, INVENTORY_DB_PATH: noFile() }
+  const env = {
+    INVENTORY_ADDR: '127.0.0.1:0',
+    INVENTORY_DATABASE_URL: databaseUrl,
+    INVENTORY_DB_PATH: noFile(),
+    INVENTORY_ANONYMOUS_ACCESS: 'true',
+  }
   const [one, two] = (await Promise.all([startInventory({ env, log }), startInventory({ env, log })])) as [
     RunningInventory,
     RunningInventory,
@@ -155,6 +162,7 @@ test('a killed PostgreSQL loses no acknowledged write, and the inventory recover
     INVENTORY_ADDR: '127.0.0.1:0',
     INVENTORY_DATABASE_URL: await newDatabase(),
     INVENTORY_DB_PATH: noFile(),
+    INVENTORY_ANONYMOUS_ACCESS: 'true',
   }
   const inventory = await startInventory({ env, log })
   const received: string[] = []
@@ -230,16 +238,16 @@ test('an inventory that starts before its database waits for it', async () => {
 })
 
 test('every response conforms to the OpenAPI document on PostgreSQL too', async () => {
-  const tokens = join(dir, 'tokens.yaml')
-  const token = 'a-token-that-writes'
-  writeFileSync(tokens, `tokens: [{ name: operator, token: ${token}, roles: [admin] }]`)
+  const cluster = await startTargetCluster()
+  const { token, tokensFile } = await adminCaller(dir)
   const inventory = await startInventory({
     env: {
       INVENTORY_ADDR: '127.0.0.1:0',
       INVENTORY_DATABASE_URL: await newDatabase(),
       INVENTORY_DB_PATH: noFile(),
-      INVENTORY_TOKENS_FILE: tokens,
-      INVENTORY_OPEN_READS: 'true',
+      INVENTORY_TOKENS_FILE: tokensFile,
+      INVENTORY_ANONYMOUS_ACCESS: 'true',
+      KUBECONFIG: cluster.api.kubeconfig,
       INVENTORY_RATE_LIMIT: '0',
     },
     log,
@@ -250,6 +258,7 @@ test('every response conforms to the OpenAPI document on PostgreSQL too', async 
     for (const status of [200, 204, 400]) assert.ok((statuses.get(status) ?? 0) > 0, `no response had status ${status}`)
   } finally {
     await inventory.close()
+    await cluster.close()
   }
 })
 

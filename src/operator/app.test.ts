@@ -14,12 +14,14 @@ import {
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
+import { accessOf } from '../../test/support/access.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import { planAnswer, planPath, verdictsAnswer, verdictsPath } from '../contract/operator-api.ts'
-import { createApp, HttpProblem } from '../server/server.ts'
+import { createApp } from '../server/server.ts'
 import { silent } from '../telemetry/log.ts'
 import { serveOperatorApi } from './app.ts'
+import { createPlanLimit } from './plan-limit.ts'
 
 let environment: OperatorEnvironment
 let worker: Server
@@ -35,7 +37,7 @@ before(async () => {
   setPortStatus(environment.cloudState, port.id, 'ACTIVE')
   late = addPort(environment.cloudState, { server: worker, subnet: storage })
   setPortStatus(environment.cloudState, late.id, 'BUILD')
-  await environment.startOperator({ OPERATOR_TOKENS_FILE: environment.caller.tokensFile })
+  await environment.startOperator()
   await environment.create({})
   await eventually(async () => assert.equal((await environment.nodes()).length, 1))
 })
@@ -82,18 +84,16 @@ test('a verdict has its reason and its remedy', async () => {
   assert.deepEqual(verdicts.map(({ reason, name }) => name ?? reason).sort(), ['StatusNotAllowed', 'multinic0'])
 })
 
-test('in the app of another component, that component decides who may read verdicts', async () => {
+test('in the app of another component, the access of that component decides', async () => {
   const app = createApp({ log: silent })
-  const mayRead = async (authorization: string | undefined) => {
-    if (authorization !== 'Bearer of-the-inventory') throw new HttpProblem(401, 'a bearer token is required')
-  }
   const verdicts = () => new Map([['ns/main', [{ vm: 'vm-1', reason: 'VmNotFound' as const, message: 'gone' }]]])
-  serveOperatorApi(app, () => ({ verdicts, dryRun: () => assert.fail() }), mayRead)
+  const access = await accessOf(environment.api.kubeconfig, environment.caller.tokensFile)
+  serveOperatorApi(app, () => ({ verdicts, dryRun: () => assert.fail(), planLimit: createPlanLimit() }), access)
   assert.equal((await app.inject(verdictsPath)).statusCode, 401)
-  const headers = { authorization: 'Bearer of-the-inventory' }
-  const answer = await app.inject({ url: `${verdictsPath}?limit=1`, headers })
+  const answer = await app.inject({ url: `${verdictsPath}?limit=1`, headers: authorization() })
   assert.equal(verdictsAnswer.parse(answer.json()).verdicts[0]?.vm, 'vm-1')
   await app.close()
+  await access.close()
 })
 
 test('a dry run returns what would be sent, and changes nothing', async () => {

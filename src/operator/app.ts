@@ -2,10 +2,10 @@
  * The operator's HTTP API: health, metrics, the verdicts of the last syncs, and dry runs.
  */
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { toWireInterface } from '../contract/interfaces.ts'
 import { type Api, openApiDocument } from '../contract/openapi.ts'
-import { type OpenstackConfig, openstackConfig } from '../contract/openstack-config.ts'
+import { type OpenstackConfig, openstackConfig, openstackConfigs } from '../contract/openstack-config.ts'
 import {
   type OperatorVerdict,
   type PlanAnswer,
@@ -17,37 +17,39 @@ import {
 import { fieldErrors } from '../contract/problem.ts'
 import { reasonText } from '../contract/reasons/catalogue.ts'
 import { keyOf } from '../kube/keys.ts'
-import { nextLink, queryOf } from '../server/routes.ts'
+import type { Access, Caller } from '../server/access.ts'
+import type { Right } from '../server/reviews.ts'
+import { type Handler, nextLink, queryOf, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
-import { mayActFor, type Tokens } from '../server/tokens.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
+import { secretsUsedBy } from './credentials.ts'
 import { removalText } from './findings.ts'
 import type { Inspection } from './inspect.ts'
+import type { PlanLimit } from './plan-limit.ts'
 import { providerIdOf } from './provider.ts'
 import { SyncError } from './sync-error.ts'
 import { pageOf } from './verdict-pages.ts'
 import type { Verdict } from './verdicts.ts'
 
 export interface OperatorApiDeps {
-  /** Absent: anyone who reaches the API can read verdicts, and nobody can request a plan. */
-  tokens?: Tokens | undefined
   /** Verdicts of the last sync of each object, by namespace/name. */
   verdicts: () => ReadonlyMap<string, readonly Verdict[]>
   /** The Biz cluster of an object. */
   providerOf?: (config: string) => string | undefined
   /** Plans and changes nothing. */
   dryRun: (config: OpenstackConfig) => Promise<Inspection>
+  planLimit: PlanLimit
 }
 
 export interface OperatorAppOptions extends OperatorApiDeps {
+  access: Access
   log: Log
   metrics: Exposition
   ready: () => string[]
 }
 
-const authorization = { authorization: 'Bearer token, if authentication is on.' }
-const tokenSettings = 'OPERATOR_TOKENS_FILE or INVENTORY_TOKENS_FILE'
+const authorization = { authorization: 'Bearer token of a caller who may list OpenstackConfigs.' }
 
 export const operatorApi: Api = {
   title: 'MultiNIC operator',
@@ -69,66 +71,83 @@ export const operatorApi: Api = {
         cursor: 'Start of the next page, from the Link header.',
       },
       answers: { 200: { description: 'The verdicts.', body: verdictsAnswer } },
-      problems: [400, 401, 403],
+      problems: [400, 401, 403, 503],
     },
     {
       method: 'post',
       path: planPath,
       summary: 'What an OpenstackConfig would deliver and remove, and why. Changes nothing.',
-      headers: { authorization: 'Bearer token of a caller for this Biz cluster. Always required.' },
+      headers: {
+        authorization:
+          'Bearer token of a caller who may create OpenstackConfigs and get the named Secrets in this namespace. Always required.',
+      },
       body: openstackConfig,
       answers: { 200: { description: 'The plan.', body: planAnswer } },
-      problems: [400, 401, 403],
+      problems: [400, 401, 403, 429, 503],
     },
   ],
 }
 
 export function createOperatorApp(options: OperatorAppOptions): FastifyInstance {
-  const { log, metrics, ready, tokens } = options
-  const warnings = () => (tokens ? [] : [`anyone who reaches this API can read verdicts: set ${tokenSettings}`])
-  const app = createApp({ log, metrics, ready, warnings, openapi: openApiDocument(operatorApi) })
-  serveOperatorApi(app, () => options)
+  const { log, metrics, ready, access } = options
+  const app = createApp({ log, metrics, ready, warnings: access.warnings, openapi: openApiDocument(operatorApi) })
+  serveOperatorApi(app, () => options, access)
+  app.addHook('onClose', () => access.close())
   return app
 }
 
-/**
- * Adds the API to an app, also to the app of another component. It answers 503 until the operator has started. `mayRead`
- * replaces the operator's own check of who may read verdicts.
- */
-export function serveOperatorApi(
-  app: FastifyInstance,
-  deps: () => OperatorApiDeps | undefined,
-  mayRead?: (authorization: string | undefined) => Promise<void>,
-): void {
-  const started = () => deps() ?? starting()
+/** Adds the API to an app, also to the app of another component. It answers 503 until the operator has started. */
+export function serveOperatorApi(app: FastifyInstance, deps: () => OperatorApiDeps | undefined, access: Access): void {
+  const callers = new WeakMap<FastifyRequest, Caller>()
 
-  app.get(verdictsPath, async (request, reply) => {
-    const { authorization } = request.headers
-    await mayRead?.(authorization)
-    const { tokens, verdicts, providerOf } = started()
-    if (!mayRead) await tokens?.callerOf(authorization)
-    const all = [...verdicts()].flatMap(([key, list]) =>
-      list.map(one => toOperatorVerdict(key, one, providerOf?.(key))),
-    )
-    const { verdicts: page, next } = pageOf(all, queryOf(request))
-    if (next !== undefined) reply.header('link', nextLink(request.url, next))
-    return { verdicts: page }
-  })
+  const handlers: Record<string, Handler> = {
+    [`get ${verdictsPath}`]: async (request, reply) => {
+      const query = queryOf(request)
+      await access.require(callers.get(request) as Caller, readRight(query['config']))
+      const { verdicts, providerOf } = deps() ?? starting()
+      const all = [...verdicts()].flatMap(([key, list]) =>
+        list.map(one => toOperatorVerdict(key, one, providerOf?.(key))),
+      )
+      const { verdicts: page, next } = pageOf(all, query)
+      if (next !== undefined) reply.header('link', nextLink(request.url, next))
+      return { verdicts: page }
+    },
 
-  app.post(planPath, async request => {
-    const { tokens, dryRun } = started()
-    // A plan reads Secrets and calls the addresses that the posted object names: never for an unknown caller.
-    if (!tokens) throw new HttpProblem(403, `plans require a token, and no tokens are configured: set ${tokenSettings}`)
-    const caller = await tokens.callerOf(request.headers.authorization)
-    const parsed = openstackConfig.safeParse(request.body)
-    if (!parsed.success)
-      throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', fieldErrors(parsed.error))
-    const config = parsed.data as OpenstackConfig
-    if (!config.metadata.namespace) throw new HttpProblem(400, 'metadata.namespace is required')
-    if (!mayActFor(caller, providerIdOf(config)))
-      throw new HttpProblem(403, `the token of ${caller.name} is not for provider ${providerIdOf(config)}`)
-    return planOf(config, dryRun)
+    [`post ${planPath}`]: async (request, reply) => {
+      const parsed = openstackConfig.safeParse(request.body)
+      if (!parsed.success)
+        throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', fieldErrors(parsed.error))
+      const config = parsed.data as OpenstackConfig
+      if (!config.metadata.namespace) throw new HttpProblem(400, 'metadata.namespace is required')
+      // A plan reads Secrets and sends them to the addresses that the posted object names: it acts as its caller.
+      const caller = callers.get(request) as Caller
+      for (const right of planRights(config)) await access.requireKnown(caller, right)
+      const { dryRun, planLimit } = deps() ?? starting()
+      return planLimit.run(caller.user, reply, () => planOf(config, dryRun))
+    },
+  }
+  // Runs before the body is read.
+  serveApi(app, operatorApi, handlers, async ({ path }, request, reply) => {
+    callers.set(request, await access.callerOf(request, reply, { known: path === planPath }))
   })
+}
+
+const configs = { group: openstackConfigs.group, resource: openstackConfigs.plural }
+
+/** Verdicts show the objects of all namespaces, unless the query names one. */
+function readRight(config: string | undefined): Right {
+  const [, namespace, name] = /^([^/]+)\/([^/]+)$/.exec(config ?? '') ?? []
+  return namespace && name ? { verb: 'get', ...configs, namespace, name } : { verb: 'list', ...configs }
+}
+
+/** What the caller must be allowed to do: what the operator does for the object, and what its endpoints receive. */
+function planRights(config: OpenstackConfig): Right[] {
+  const { namespace = '' } = config.metadata
+  const secrets = secretsUsedBy(config)
+  return [
+    { verb: 'create', ...configs, namespace },
+    ...secrets.map((name): Right => ({ verb: 'get', group: '', resource: 'secrets', namespace, name })),
+  ]
 }
 
 function starting(): never {

@@ -13,6 +13,7 @@ import {
 } from '../contract/settings.ts'
 import { withoutSlash } from '../contract/url.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
+import { accessSettings } from '../server/access-settings.ts'
 import { traceSettings } from '../telemetry/trace-export.ts'
 import { configError } from './sync-error.ts'
 
@@ -38,12 +39,7 @@ export const processSettings = z.object({
     'Listen address of health, readiness, metrics and the operator’s API.',
     z.string().default(':8081'),
   ),
-  OPERATOR_TOKENS_FILE: optional(
-    'Callers of the operator’s API and their Biz clusters. Default: INVENTORY_TOKENS_FILE. Without either, plans are refused.',
-  ),
-  INVENTORY_TOKENS_FILE: optional(
-    'Callers of the inventory. Without either file, anyone who reaches the API can read.',
-  ),
+  ...accessSettings('OPERATOR'),
   OPERATOR_WORKERS: describe(
     'Objects that are synced concurrently. Objects of one cloud use at most a fifth of the workers, and those of one namespace at most half of what other namespaces leave.',
     z.coerce.number().int().min(1).max(1000).default(100),
@@ -71,7 +67,7 @@ export const processSettings = z.object({
     'URL of a separate inventory. Default: the inventory embedded in the operator.',
     z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
   ),
-  INVENTORY_TOKEN_FILE: optional('Bearer token (role admin) for the inventory of INVENTORY_URL.'),
+  INVENTORY_TOKEN_FILE: optional('Bearer token for the inventory of INVENTORY_URL. Reloaded when the file changes.'),
   INVENTORY_CA_FILE: optional('CA certificates for the inventory of INVENTORY_URL. Default: those of the system.'),
   RABBITMQ_EVENTS_ENABLED: describe('Listen to notifications of the clouds.', flag.default(true)),
   RABBITMQ_USER: optional('User for the message bus of RABBITMQ_URLS.'),

@@ -32,6 +32,13 @@ export interface CredentialSources {
 
 export const wellKnownSecret = { name: 'contrabass-encrypt-key', key: 'CONTRABASS_ENCRYPT_KEY' } as const
 
+/** The Secrets of its namespace that an object names, or that the operator reads for it by their well-known name. */
+export function secretsUsedBy({ spec: { secrets = {} } }: OpenstackConfig): string[] {
+  const { contrabassEncryptKeySecretRef: encryptKey, violaTokenSecretRef, rabbitmqSecretRef } = secrets
+  const names = [encryptKey ?? wellKnownSecret, violaTokenSecretRef, rabbitmqSecretRef].flatMap(ref => ref?.name ?? [])
+  return [...new Set(names)]
+}
+
 export async function credentialsFor(
   config: OpenstackConfig,
   settings: SyncSettings,

@@ -14,8 +14,9 @@ import { keyOf } from '../kube/keys.ts'
 import { runLeaderElection } from '../kube/leader.ts'
 import { createOpenStackClouds } from '../openstack/clouds.ts'
 import type { Environment } from '../runtime/env.ts'
+import { openAccess } from '../server/access.ts'
+import { connectOwnCluster } from '../server/reviews.ts'
 import { listen } from '../server/server.ts'
-import { openTokens } from '../server/tokens.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { openTracer } from '../telemetry/trace-export.ts'
@@ -36,6 +37,7 @@ import { createLocks } from './locks.ts'
 import { createOperatorMetrics } from './metrics.ts'
 import { createObjectEvents } from './object-events.ts'
 import { createPendingDeletions } from './pending-deletions.ts'
+import { createPlanLimit } from './plan-limit.ts'
 import { openPolicy } from './policy.ts'
 import { providerIdOf } from './provider.ts'
 import { configReconciler, type ReconcileDeps } from './reconcile.ts'
@@ -168,18 +170,24 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     },
   }
 
-  const tokensFile = settings.OPERATOR_TOKENS_FILE ?? settings.INVENTORY_TOKENS_FILE
-  const tokens = tokensFile === undefined ? undefined : await openTokens(tokensFile, log)
+  const apiAccess = await openAccess({
+    prefix: 'OPERATOR',
+    tokensFile: settings.OPERATOR_TOKENS_FILE,
+    audience: settings.OPERATOR_TOKEN_AUDIENCE,
+    anonymous: settings.OPERATOR_ANONYMOUS_ACCESS,
+    connect: () => connectOwnCluster(settings),
+    log,
+  })
   const apiDeps: OperatorApiDeps = {
-    tokens,
     verdicts: () => verdicts,
     providerOf(key) {
       const config = configs.get(key)
       return config && providerIdOf(config)
     },
     dryRun: config => dryRun(config, deps, configs, signal),
+    planLimit: createPlanLimit(),
   }
-  const app = createOperatorApp({ ...apiDeps, log, metrics: exposition, ready: configs.missing })
+  const app = createOperatorApp({ ...apiDeps, access: apiAccess, log, metrics: exposition, ready: configs.missing })
   onApi?.(apiDeps)
   const url = await listen(app, settings.OPERATOR_ADDR)
   log.info('listening', { url })
@@ -216,7 +224,6 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     await cloudEvents.close()
     secretWatch.close()
     policy.close()
-    tokens?.close()
     await eventRecorder.flush()
     await Promise.all([app.close(), clouds.close(), violaClients.close(), inventory?.close(), tracer.close()])
     await kube.close()

@@ -1,8 +1,8 @@
 /**
  * Who may request a plan, on the operator's own address and on the inventory's.
  *
- * A plan reads Secrets and connects to the addresses that the posted object names. Whoever gets one without a token can
- * send the credentials of any namespace to a host of their own.
+ * A plan reads Secrets and sends them to the addresses that the posted object names. Whoever gets one without the right to
+ * those Secrets can send the credentials of any namespace to a host of their own.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -14,14 +14,17 @@ import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { stringify } from 'yaml'
 import { addServer, addSubnet } from '../../sandbox/cloud/state.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
+import { grant, type Rule } from '../../test/support/access.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type OpenstackConfig, openstackConfig } from '../contract/openstack-config.ts'
 import { planAnswer, planPath, verdictsPath } from '../contract/operator-api.ts'
 import { type RunningInventory, startInventory } from '../inventory/main.ts'
 import { silent } from '../telemetry/log.ts'
 import { serveOperatorApi } from './app.ts'
+import { wellKnownSecret } from './credentials.ts'
 
 let dir: string
 let environment: OperatorEnvironment
@@ -29,16 +32,81 @@ let inventory: RunningInventory
 let foreignHost: Server
 /** Requests that reached the host that the posted object names. */
 let received: string[] = []
+let tokensFile: string
+
+const configs = (verb: string): Rule => ({
+  apiGroups: ['multinic.example.com'],
+  resources: ['openstackconfigs'],
+  verbs: [verb],
+})
+const secrets = (...resourceNames: string[]): Rule => ({
+  apiGroups: [''],
+  resources: ['secrets'],
+  verbs: ['get'],
+  ...(resourceNames.length > 0 && { resourceNames }),
+})
+const all = [wellKnownSecret.name, 'own-key', 'viola-token', 'bus-account']
+
+interface Granted {
+  rule: Rule
+  /** Absent: in all namespaces. */
+  namespace?: string
+}
+
+/** Every caller but the first lacks one right. */
+const callers: Record<string, Granted[]> = {
+  complete: [
+    { rule: configs('create'), namespace },
+    { rule: secrets(...all), namespace },
+  ],
+  'without-create': [{ rule: configs('list') }, { rule: secrets(), namespace }],
+  'without-secrets': [{ rule: configs('create'), namespace }],
+  'without-viola-token': [
+    { rule: configs('create'), namespace },
+    { rule: secrets(wellKnownSecret.name, 'own-key', 'bus-account'), namespace },
+  ],
+  'without-bus-account': [
+    { rule: configs('create'), namespace },
+    { rule: secrets(wellKnownSecret.name, 'own-key', 'viola-token'), namespace },
+  ],
+  'of-another-namespace': [
+    { rule: configs('create'), namespace: 'other-cluster' },
+    { rule: secrets(), namespace: 'other-cluster' },
+  ],
+  reader: [{ rule: configs('list') }, { rule: { apiGroups: ['multinic.io'], resources: ['*'], verbs: ['*'] } }],
+  busy: [
+    { rule: configs('create'), namespace },
+    { rule: secrets(...all), namespace },
+  ],
+}
+
+const tokenOf = (user: string) => `the-token-of-${user}`
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-plan-access-'))
   environment = await startOperatorEnvironment()
   addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
   addServer(environment.cloudState, 'worker-1')
+  tokensFile = join(dir, 'tokens.yaml')
+  const tokens = [...Object.keys(callers), 'tester'].map(user => ({ user, token: tokenOf(user) }))
+  await writeFile(tokensFile, stringify({ tokens }))
+  for (const [user, rules] of Object.entries(callers))
+    for (const [namespace, list] of Map.groupBy(rules, rule => rule.namespace))
+      await grant(
+        environment.kube,
+        user,
+        list.map(({ rule }) => rule),
+        namespace,
+      )
   inventory = await startInventory({
-    env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db') },
+    env: {
+      INVENTORY_ADDR: '127.0.0.1:0',
+      INVENTORY_DB_PATH: join(dir, 'inventory.db'),
+      INVENTORY_TOKENS_FILE: tokensFile,
+      KUBECONFIG: environment.api.kubeconfig,
+    },
     log: silent,
-    addRoutes: (app, { mayRead }) => serveOperatorApi(app, () => environment.apiDeps(), mayRead),
+    addRoutes: (app, access) => serveOperatorApi(app, () => environment.apiDeps(), access),
   })
   foreignHost = createServer(({ method, url }, response) => {
     received.push(`${method} ${url}`)
@@ -59,10 +127,11 @@ function configFor(settings: OpenstackConfig['spec']['settings'] = {}): Openstac
   return { ...config, spec: { ...config.spec, settings: { ...config.spec.settings, ...settings } } }
 }
 
-/** Its encryption key is in the Secret of the namespace that it claims to be in. */
-function attackingConfig(): OpenstackConfig {
+/** Its encryption key is in the well-known Secret of the namespace that it claims to be in. */
+function attackingConfig(named: OpenstackConfig['spec']['secrets'] = {}): OpenstackConfig {
   const address = `http://127.0.0.1:${(foreignHost.address() as AddressInfo).port}`
-  return configFor({ contrabassEndpoint: address, violaEndpoint: address })
+  const config = configFor({ contrabassEndpoint: address, violaEndpoint: address })
+  return { ...config, spec: { ...config.spec, secrets: named } }
 }
 
 async function post(url: string, config: OpenstackConfig, token?: string) {
@@ -71,13 +140,13 @@ async function post(url: string, config: OpenstackConfig, token?: string) {
     headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
     body: JSON.stringify(config),
   })
-  return { status: statusCode, answer: await body.json() }
+  return { status: statusCode, answer: (await body.json()) as { detail?: string } }
 }
 
 const addresses = { operator: () => environment.operatorUrl(), inventory: () => inventory.url }
 
-async function withOperator(env: Record<string, string>, check: (url: string) => Promise<void>): Promise<void> {
-  const stop = await environment.startOperator(env)
+async function withOperator(check: (url: string) => Promise<void>, env: Record<string, string> = {}): Promise<void> {
+  const stop = await environment.startOperator({ OPERATOR_TOKENS_FILE: tokensFile, ...env })
   received = []
   try {
     await eventually(async () => assert.equal((await request(`${environment.operatorUrl()}/healthz`)).statusCode, 200))
@@ -87,50 +156,104 @@ async function withOperator(env: Record<string, string>, check: (url: string) =>
   }
 }
 
-test('the posted object makes the operator connect to the host that it names', async () => {
+test('with all rights the posted object makes the operator connect to the host that it names', async () => {
   assert.ok(openstackConfig.safeParse(attackingConfig()).success)
-  await withOperator({ OPERATOR_TOKENS_FILE: environment.caller.tokensFile }, async url => {
+  await withOperator(async url => {
     received = []
-    assert.equal((await post(url, attackingConfig(), environment.caller.token)).status, 200)
+    assert.equal((await post(url, attackingConfig(), tokenOf('complete'))).status, 200)
     assert.notDeepEqual(received, [])
   })
 })
 
-test('without configured tokens a plan is refused, and no request reaches the named host', async () => {
-  await withOperator({}, async url => {
-    for (const token of [undefined, environment.caller.token]) {
-      const { status, answer } = await post(url, attackingConfig(), token)
+test('a caller with all rights gets a plan', async () => {
+  await withOperator(async url => {
+    const { status, answer } = await post(url, configFor(), tokenOf('complete'))
+    assert.equal(status, 200)
+    assert.equal(planAnswer.parse(answer).error, undefined)
+  })
+})
+
+for (const env of [{}, { OPERATOR_ANONYMOUS_ACCESS: 'true' }])
+  test(`an unknown or missing token is refused, and no request reaches the named host ${JSON.stringify(env)}`, async () => {
+    await withOperator(async url => {
+      for (const token of [undefined, 'a-token-that-is-wrong'])
+        assert.equal((await post(url, attackingConfig(), token)).status, 401)
+      const open = 'OPERATOR_ANONYMOUS_ACCESS' in env && url === environment.operatorUrl()
+      assert.equal((await request(`${url}${verdictsPath}`)).statusCode, open ? 200 : 401)
+    }, env)
+    assert.deepEqual(received, [])
+  })
+
+const ref = (name: string) => ({ name, key: 'value' })
+const lacking: Record<string, [config: () => OpenstackConfig, refusal: RegExp]> = {
+  'without-create': [
+    attackingConfig,
+    /may not create openstackconfigs\.multinic\.example\.com in namespace multinic-system/,
+  ],
+  'without-secrets': [attackingConfig, /may not get secrets contrabass-encrypt-key in namespace multinic-system/],
+  'without-viola-token': [
+    () => attackingConfig({ violaTokenSecretRef: ref('viola-token') }),
+    /may not get secrets viola-token in namespace multinic-system/,
+  ],
+  'without-bus-account': [
+    () => attackingConfig({ rabbitmqSecretRef: { name: 'bus-account' } }),
+    /may not get secrets bus-account in namespace multinic-system/,
+  ],
+  'of-another-namespace': [attackingConfig, /may not create openstackconfigs/],
+  reader: [attackingConfig, /may not create openstackconfigs/],
+  complete: [
+    () => attackingConfig({ contrabassEncryptKeySecretRef: ref('a-secret-of-others') }),
+    /may not get secrets a-secret-of-others/,
+  ],
+}
+for (const [user, [config, refusal]] of Object.entries(lacking))
+  test(`a caller ${user} is refused, and no request reaches the named host`, async () => {
+    await withOperator(async url => {
+      const { status, answer } = await post(url, config(), tokenOf(user))
       assert.equal(status, 403)
-      assert.match((answer as { detail: string }).detail, /set OPERATOR_TOKENS_FILE or INVENTORY_TOKENS_FILE$/)
-    }
-    assert.equal((await request(`${url}${verdictsPath}`)).statusCode, 200)
-  })
-  assert.deepEqual(received, [])
-})
-
-test('an unknown or missing token is refused, and no request reaches the named host', async () => {
-  await withOperator({ OPERATOR_TOKENS_FILE: environment.caller.tokensFile }, async url => {
-    for (const token of [undefined, 'a-token-that-is-wrong'])
-      assert.equal((await post(url, attackingConfig(), token)).status, 401)
-    if (url === environment.operatorUrl()) assert.equal((await request(`${url}${verdictsPath}`)).statusCode, 401)
-  })
-  assert.deepEqual(received, [])
-})
-
-test('a token for another Biz cluster is refused, and no request reaches the named host', async () => {
-  const file = join(dir, 'other.yaml')
-  await writeFile(file, stringify({ tokens: [{ name: 'other', token: '0123456789abcdef', providers: ['other'] }] }))
-  await withOperator({ OPERATOR_TOKENS_FILE: file }, async url => {
-    assert.equal((await post(url, attackingConfig(), '0123456789abcdef')).status, 403)
-  })
-  assert.deepEqual(received, [])
-})
-
-for (const setting of ['OPERATOR_TOKENS_FILE', 'INVENTORY_TOKENS_FILE'])
-  test(`a caller of ${setting} gets a plan`, async () => {
-    await withOperator({ [setting]: environment.caller.tokensFile }, async url => {
-      const { status, answer } = await post(url, configFor(), environment.caller.token)
-      assert.equal(status, 200)
-      assert.equal(planAnswer.parse(answer).error, undefined)
+      assert.match(answer.detail ?? '', refusal)
     })
+    assert.deepEqual(received, [])
   })
+
+test('the rights are those of the namespace that the object claims, and it must claim one', async () => {
+  await withOperator(async url => {
+    const config = attackingConfig()
+    const moved = { ...config, metadata: { ...config.metadata, namespace: 'kube-system' } }
+    assert.equal((await post(url, moved, tokenOf('complete'))).status, 403)
+    const { namespace: _, ...metadata } = config.metadata
+    assert.equal((await post(url, { ...config, metadata }, tokenOf('complete'))).status, 400)
+  })
+  assert.deepEqual(received, [])
+})
+
+test('verdicts need the right to list OpenstackConfigs, or to get the one that is asked for', async () => {
+  const one: Rule = { ...configs('get'), resourceNames: ['main'] }
+  await grant(environment.kube, 'tester', [one], namespace)
+  await withOperator(async url => {
+    const statusOf = async (user: string, query = '') => {
+      const headers = { authorization: `Bearer ${tokenOf(user)}` }
+      return (await request(`${url}${verdictsPath}${query}`, { headers })).statusCode
+    }
+    assert.equal(await statusOf('reader'), 200)
+    assert.equal(await statusOf('complete'), 403)
+    assert.equal(await statusOf('tester'), 403)
+    assert.equal(await statusOf('tester', `?config=${namespace}/main`), 200)
+    assert.equal(await statusOf('tester', `?config=${namespace}/other`), 403)
+  })
+})
+
+test('a caller who requests too many plans gets a 429, and others do not', async () => {
+  const stop = await environment.startOperator({ OPERATOR_TOKENS_FILE: tokensFile })
+  try {
+    await eventually(async () => assert.equal((await request(`${environment.operatorUrl()}/healthz`)).statusCode, 200))
+    const [operator, second] = Object.values(addresses).map(url => url()) as [string, string]
+    const statuses: number[] = []
+    for (let i = 0; i < 40 && !statuses.includes(429); i++)
+      statuses.push((await post(i % 2 ? operator : second, configFor(), tokenOf('busy'))).status)
+    assert.ok(statuses.includes(429), 'the limit counts the plans of both addresses')
+    assert.equal((await post(operator, configFor(), tokenOf('complete'))).status, 200)
+  } finally {
+    await stop()
+  }
+})

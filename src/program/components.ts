@@ -5,10 +5,10 @@ import type { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
 import { messagesIn } from '../cli/messages/messages.ts'
 import { programLanguage } from '../cli/program.ts'
-import type { InventoryAuth, Reviews } from '../inventory/auth.ts'
 import type { OperatorApiDeps } from '../operator/app.ts'
 import { emptyCoreDumps } from '../runtime/core-dump.ts'
 import { environment } from '../runtime/env.ts'
+import type { Access } from '../server/access.ts'
 import { createLog, type Level, type Log } from '../telemetry/log.ts'
 
 export function addComponentCommands(program: Command): void {
@@ -22,12 +22,9 @@ export function addComponentCommands(program: Command): void {
       import('../inventory/main.ts'),
     ])
     let answering: OperatorApiDeps | undefined
-    const addRoutes = (app: FastifyInstance, { mayRead }: InventoryAuth) =>
-      serveOperatorApi(app, () => answering, mayRead)
+    const addRoutes = (app: FastifyInstance, access: Access) => serveOperatorApi(app, () => answering, access)
     const elsewhere = context.env['INVENTORY_ENABLED'] === 'false' || Boolean(context.env['INVENTORY_URL'])
-    const inventory = elsewhere
-      ? undefined
-      : await startInventory({ ...context, addRoutes, openReviews: reviewsOf(context) })
+    const inventory = elsewhere ? undefined : await startInventory({ ...context, addRoutes })
     const onApi = (it: OperatorApiDeps) => {
       answering = it
     }
@@ -42,7 +39,7 @@ export function addComponentCommands(program: Command): void {
     (await import('../controller/main.ts')).runNodeController(context),
   )
   component(program, 'inventory', help.inventoryServer, async context =>
-    (await import('../inventory/main.ts')).runInventory({ ...context, openReviews: reviewsOf(context) }),
+    (await import('../inventory/main.ts')).runInventory(context),
   )
 
   program
@@ -57,11 +54,6 @@ interface ComponentContext {
   env: ReturnType<typeof environment>
   log: Log
   signal: AbortSignal
-}
-
-/** Reviews tokens with the API server of the cluster that this component runs in. */
-function reviewsOf({ env }: ComponentContext): (audience: string | undefined) => Promise<Reviews> {
-  return async audience => (await import('../server/token-review.ts')).openOwnReviews(env, audience)
 }
 
 /** A long-running component: it stops within a moment of SIGTERM or SIGINT; a second signal ends it at once. */

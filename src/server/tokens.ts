@@ -1,13 +1,12 @@
 /**
- * Callers and their rights, from a file: by bearer token, client certificate or Kubernetes user.
+ * Static tokens, from a file that is reloaded when it changes. A token stands for a user and groups; RBAC of the cluster
+ * decides what they may do.
  *
  * ```yaml
  * tokens:
- *   - name: operator
- *     token: …            # or sha256: hex digest of the token, so that the file contains no secret
- *                         # or certificate: name in a client certificate, or user: name of a Kubernetes user
- *     providers: ['*']    # provider IDs that it may act for
- *     roles: [admin]
+ *   - user: ci
+ *     groups: [network-team]
+ *     sha256: …            # hex digest of the token; or token: the token itself
  * ```
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
@@ -15,75 +14,47 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { fieldErrors } from '../contract/problem.ts'
 import type { Log } from '../telemetry/log.ts'
-import { type Reloaded, reload } from './reload.ts'
-import { HttpProblem } from './server.ts'
+import { reload } from './reload.ts'
+import type { User } from './reviews.ts'
 
-export interface Caller {
-  name: string
-  providers: readonly string[]
-  roles: readonly string[]
-}
-
-export interface Tokens {
-  /** Throws a 401 for a missing or unknown token. */
-  callerOf(authorization: string | undefined): Promise<Caller>
-  /** The caller with this bearer token. */
-  callerWith(token: string): Promise<Caller | undefined>
-  /** The caller with one of these names, which have been authenticated elsewhere. */
-  callerNamed(by: 'certificate' | 'user', names: readonly string[]): Promise<Caller | undefined>
+export interface StaticTokens {
+  userOf(token: string): Promise<User | undefined>
+  /** Why the current content of the file is not in effect. */
   readonly problem: string | undefined
   close(): void
 }
 
+const removed = (remedy: string) =>
+  z.never({ error: `is no longer supported: the file names users, and RBAC gives them rights; ${remedy}` }).optional()
+
 const entry = z
-  .object({
-    name: z.string().min(1).max(253),
+  .strictObject({
+    user: z.string().min(1).max(253),
+    groups: z.array(z.string().min(1).max(253)).max(100).default([]),
     token: z.string().min(16, 'must have at least 16 characters').optional(),
     sha256: z
       .string()
       .regex(/^[0-9a-f]{64}$/i, 'must be 64 hex digits')
       .optional(),
-    certificate: z.string().min(1).optional(),
-    user: z.string().min(1).optional(),
-    providers: z.array(z.string().min(1)).default([]),
-    roles: z.array(z.enum(['read', 'write', 'admin'])).default([]),
+    providers: removed('bind the ClusterRole multinic-provider-writer, or one with these providers as resourceNames'),
+    roles: removed('bind the ClusterRole multinic-reader (read) or multinic-provider-writer (admin)'),
   })
-  .refine(
-    ({ token, sha256, certificate, user }) =>
-      [token, sha256, certificate, user].filter(way => way !== undefined).length === 1,
-    'set exactly one of token, sha256, certificate and user',
-  )
-const file = z.object({ tokens: z.array(entry) })
+  .refine(({ token, sha256 }) => (token === undefined) !== (sha256 === undefined), 'set either token or sha256')
+const file = z.strictObject({ tokens: z.array(entry) })
 
 interface Known {
-  caller: Caller
+  user: User
   digest: Buffer
-  certificate: string | undefined
-  user: string | undefined
 }
 
-export async function openTokens(path: string, log: Log): Promise<Tokens> {
-  const known: Reloaded<Known[]> = await reload({ path, parse: knownFrom, log })
-
-  async function callerWith(token: string): Promise<Caller | undefined> {
-    await known.refresh()
-    const digest = digestOf(token)
-    // Compares with every entry, so that the time reveals nothing.
-    return known.value.filter(one => timingSafeEqual(one.digest, digest))[0]?.caller
-  }
-
+export async function openTokens(path: string, log: Log): Promise<StaticTokens> {
+  const known = await reload<Known[]>({ path, parse: knownFrom, log })
   return {
-    callerWith,
-    async callerOf(authorization) {
-      const token = bearerTokenIn(authorization)
-      if (token === undefined) throw new HttpProblem(401, 'a bearer token is required')
-      const caller = await callerWith(token)
-      if (!caller) throw new HttpProblem(401, 'unknown bearer token')
-      return caller
-    },
-    async callerNamed(by, names) {
+    async userOf(token) {
       await known.refresh()
-      return known.value.find(({ [by]: name }) => name !== undefined && names.includes(name))?.caller
+      const digest = digestOf(token)
+      // Compares with every entry, so that the time reveals nothing.
+      return known.value.filter(one => timingSafeEqual(one.digest, digest))[0]?.user
     },
     get problem() {
       return known.problem
@@ -92,30 +63,17 @@ export async function openTokens(path: string, log: Log): Promise<Tokens> {
   }
 }
 
-export function bearerTokenIn(authorization: string | undefined): string | undefined {
-  return /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
-}
-
-export function mayActFor(caller: Caller, providerId: string): boolean {
-  return caller.providers.includes('*') || caller.providers.includes(providerId)
-}
-
 export function knownFrom(text: string): Known[] {
   const parsed = file.safeParse(yamlFrom(text))
   if (!parsed.success) {
     const mistakes = fieldErrors(parsed.error).map(({ path, message }) => `${path || 'file'}: ${message}`)
     throw new Error(mistakes.join('; '))
   }
-  return parsed.data.tokens.map(({ name, token, sha256, certificate, user, providers, roles }) => ({
-    caller: { name, providers, roles },
-    digest: token !== undefined ? digestOf(token) : sha256 !== undefined ? Buffer.from(sha256, 'hex') : noDigest,
-    certificate,
-    user,
+  return parsed.data.tokens.map(({ user, groups, token, sha256 = '' }) => ({
+    user: { user, groups },
+    digest: token === undefined ? Buffer.from(sha256, 'hex') : digestOf(token),
   }))
 }
-
-/** No token has this digest. */
-const noDigest = Buffer.alloc(32)
 
 function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()

@@ -7,13 +7,13 @@ import { test } from 'node:test'
 import { request } from 'undici'
 import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { startOperatorEnvironment } from '../../test/operator/environment.ts'
+import { openToEveryone } from '../../test/support/access.ts'
 import { startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { assertCatalogue, parseExposition } from '../../test/support/exposition.ts'
 import { startTargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola } from '../../test/support/viola.ts'
 import { createInventoryApp } from '../inventory/app.ts'
-import { openInventoryAuth } from '../inventory/auth.ts'
 import { openStore } from '../inventory/store.ts'
 import { createOperatorMetrics } from '../operator/metrics.ts'
 import type { SyncResult } from '../operator/sync.ts'
@@ -56,7 +56,7 @@ test('the controller exposes the metrics of the catalogue', async () => {
 test('the inventory exposes the metrics of the catalogue', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-metrics-'))
   const store = await openStore({ path: join(dir, 'inventory.db'), log: silent })
-  const app = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
+  const app = createInventoryApp({ store, access: await openToEveryone(), log: silent })
   try {
     assertCatalogue('inventory', (await app.inject({ url: '/metrics' })).body)
   } finally {

@@ -13,7 +13,7 @@ import {
 
 const headers = {
   [providerHeader]: 'Provider ID; selects the Biz cluster.',
-  authorization: 'Bearer token. Required if authentication is on and the client has no certificate.',
+  authorization: 'Bearer token of a caller with rights on the provider. Not required with a client certificate.',
 }
 const traced = { ...headers, traceparent: 'W3C trace context of the caller, for logs and changed objects.' }
 const required = [providerHeader]

@@ -4,34 +4,33 @@
 import { Server as TlsServer } from 'node:https'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { objectName } from '../contract/node-names.ts'
-import { openApiDocument } from '../contract/openapi.ts'
+import { openApiDocument, type Route } from '../contract/openapi.ts'
 import { summaryOf } from '../contract/problem.ts'
 import { providerHeader, violaPath } from '../contract/viola.ts'
 import { messageOf } from '../runtime/errors.ts'
+import { type Access, type Caller, providerRight } from '../server/access.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
 import { type Handler, isNotModified, queryOf, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
-import { type Caller, mayActFor } from '../server/tokens.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { parseTraceparent } from '../telemetry/trace.ts'
 import { openTracer, type TraceSettings } from '../telemetry/trace-export.ts'
 import { violaApi } from './api.ts'
 import { applyDecisions, isUnreachable, type Outcome } from './apply.ts'
-import type { Auth } from './auth.ts'
 import { type Cluster, fingerprintOf } from './cluster/cluster.ts'
 import { drainBeforeClose } from './drain.ts'
-import { belongsTo, planNodeConfigs, toViolaNode } from './plan.ts'
+import { belongsTo, otherOwners, planNodeConfigs, toViolaNode } from './plan.ts'
 import { nodesFrom } from './request.ts'
 import { type RequestTrace, requestTrace } from './request-trace.ts'
 import { responseTo } from './response.ts'
 import { UnusableTarget } from './targets/target-credentials.ts'
 import type { TargetState, Targets } from './targets/targets.ts'
-import { type Certificates, certificateOf } from './tls.ts'
+import type { Certificates } from './tls.ts'
 
 export interface ViolaAppOptions {
   targets: Targets
-  auth: Auth
+  access: Access
   log: Log
   parallel: number
   certificates?: Certificates | undefined
@@ -48,7 +47,7 @@ interface Authorized {
 }
 
 export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
-  const { targets, auth, log, parallel, certificates, timeouts, tracing = {} } = options
+  const { targets, access, log, parallel, certificates, timeouts, tracing = {} } = options
   const metrics = createMetrics('viola', { process: true })
   const providers = new Set<string>()
   const tracer = openTracer(tracing, {
@@ -61,7 +60,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     // Older callers send JSON without its content type, or the content type without a body.
     anyContentType: true,
     metrics: { ...metrics, text: metricsText },
-    warnings: () => [...auth.warnings(), ...(certificates?.warnings() ?? []), ...targets.warnings()],
+    warnings: () => [...access.warnings(), ...(certificates?.warnings() ?? []), ...targets.warnings()],
     details: () => ({ targets: targets.states().map(stateDetails) }),
     openapi: openApiDocument(violaApi),
     ...(timeouts && { timeouts }),
@@ -83,14 +82,13 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   const authorized = new WeakMap<FastifyRequest, Authorized>()
   const authorizedFor = (request: FastifyRequest) => authorized.get(request) as Authorized
 
-  async function authorize(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  /** Runs before the body is read: only a caller with the right may send one. */
+  async function authorize({ method }: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const providerId = String(request.headers[providerHeader] ?? '').trim()
     if (!providerId) throw new HttpProblem(400, `header ${providerHeader} required`)
     if (providerId.length > 253) throw new HttpProblem(400, `header ${providerHeader} is longer than 253 characters`)
-    reply.header('www-authenticate', 'Bearer')
-    const certificate = certificateOf(request.raw.socket)
-    const caller = await auth.admit({ authorization: request.headers.authorization, certificate }, providerId)
-    reply.removeHeader('www-authenticate')
+    const caller = await access.callerOf(request, reply)
+    await access.require(caller, providerRight(method === 'get' ? 'get' : 'update', providerId))
     authorized.set(request, { providerId, caller })
   }
 
@@ -107,6 +105,12 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     }
   }
 
+  async function writableProviders(caller: Caller, providerIds: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    const writable = new Set<string>()
+    for (const id of providerIds) if (await access.allows(caller, providerRight('update', id))) writable.add(id)
+    return writable
+  }
+
   const streams = eventStreams(app)
   const handlers: Record<string, Handler> = {
     [`post ${violaPath}`]: async (request, reply) => {
@@ -117,7 +121,8 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const force = queryOf(request)['force'] === 'true'
       const outcomes = await inCluster(providerId, async cluster => {
         const { get: existing } = await cluster.observe()
-        const context = { providerId, existing, mayTakeOver: (id: string) => mayActFor(caller, id) }
+        const mayTakeOver = await writableProviders(caller, otherOwners(nodes, existing, providerId))
+        const context = { providerId, existing, mayTakeOver: (id: string) => mayTakeOver.has(id) }
         return applyDecisions(cluster, planNodeConfigs(nodes, context), { context, parallel, force, trace })
       })
       trace?.end(providerId, outcomes.length)
@@ -149,7 +154,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const deleted = await inCluster(providerId, cluster => deleteNode(cluster, { nodeName, providerId, expected }))
       if (deleted) {
         const trace = parseTraceparent(request.headers['traceparent'])
-        const facts = { caller: caller.name, provider: providerId, node: nodeName }
+        const facts = { caller: caller.user, provider: providerId, node: nodeName }
         log.info('node config deleted', { ...facts, ...(trace && { traceId: trace.traceId }) })
         metrics.count('viola_node_configs_total', 1, { provider: labelOf(providerId), action: 'deleted' })
       }
@@ -157,12 +162,11 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     },
   }
 
-  // Runs before the body is read: a caller without access must not send a large one.
-  serveApi(app, violaApi, handlers, (_route, request, reply) => authorize(request, reply))
+  serveApi(app, violaApi, handlers, authorize)
   drainBeforeClose(app)
   app.addHook('onClose', async () => {
     certificates?.close()
-    await auth.close()
+    await access.close()
     await targets.close()
     await tracer.close()
   })
@@ -187,7 +191,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       if (action === 'unchanged') continue
       const level = action === 'failed' || action === 'conflict' ? 'warn' : 'info'
       const names = nodes.map(({ nodeName }) => nodeName)
-      const facts = { caller: caller.name, provider, nodes: names, ...(trace && { traceId: trace.traceId }) }
+      const facts = { caller: caller.user, provider, nodes: names, ...(trace && { traceId: trace.traceId }) }
       log[level](`node configs ${action}`, { ...facts, ...(level === 'warn' && { first: nodes[0]?.message }) })
     }
   }

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { parseDuration } from '../contract/duration.ts'
+import { accessSettings } from '../server/access-settings.ts'
 import { traceSettings } from '../telemetry/trace-export.ts'
 
 const text = (description: string) => z.string().min(1).optional().describe(description)
@@ -40,18 +41,11 @@ const fields = z.object({
     .max(256)
     .default(16)
     .describe('Maximum concurrent writes to one cluster, of all requests together.'),
-  VIOLA_TOKENS_FILE: text(
-    'Token file: callers and their providers. Without it everyone may write, and /readyz shows a warning.',
-  ),
+  ...accessSettings('VIOLA'),
   VIOLA_TLS_CERT_FILE: text('Server certificate; enables HTTPS. Renewed files apply without a restart.'),
   VIOLA_TLS_KEY_FILE: text('Private key of the server certificate.'),
-  VIOLA_CLIENT_CA_FILE: text('CA of client certificates. The names in a client certificate identify the caller.'),
-  VIOLA_TOKEN_REVIEW: z
-    .enum(['true', 'false'])
-    .default('false')
-    .describe('true: verify tokens that are not in the file with a TokenReview in the cluster that Viola runs in.'),
-  VIOLA_TOKEN_AUDIENCE: text(
-    'Required audience of such tokens. Set it: without an audience, every token for the Kubernetes API is valid.',
+  VIOLA_CLIENT_CA_FILE: text(
+    'CA of client certificates. The common name is the user, the organizations are the groups of the caller.',
   ),
   KUBERNETES_SERVICE_HOST: text('Set by Kubernetes in every Pod.'),
   KUBERNETES_SERVICE_PORT: text('Set by Kubernetes in every Pod.'),
@@ -62,14 +56,13 @@ const fields = z.object({
 const requirements = {
   VIOLA_TLS_CERT_FILE: ['VIOLA_TLS_KEY_FILE'],
   VIOLA_TLS_KEY_FILE: ['VIOLA_TLS_CERT_FILE'],
-  VIOLA_CLIENT_CA_FILE: ['VIOLA_TLS_CERT_FILE', 'VIOLA_TOKENS_FILE'],
+  VIOLA_CLIENT_CA_FILE: ['VIOLA_TLS_CERT_FILE'],
 } as const
 
 export const violaSettings = fields.superRefine((settings, context) => {
   const required: [string, readonly (keyof typeof settings)[]][] = Object.entries(requirements).filter(
     ([name]) => settings[name as keyof typeof requirements] !== undefined,
   )
-  if (settings.VIOLA_TOKEN_REVIEW === 'true') required.push(['VIOLA_TOKEN_REVIEW', ['VIOLA_TOKENS_FILE']])
   for (const [name, others] of required)
     for (const other of others)
       if (settings[other] === undefined)

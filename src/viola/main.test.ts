@@ -13,7 +13,7 @@ import { runViola } from './main.ts'
 test('the program serves until its signal and finishes requests in progress', async () => {
   const biz = await startTargetCluster()
   const stop = new AbortController()
-  const env = { KUBECONFIG: biz.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0' }
+  const env = { KUBECONFIG: biz.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_ANONYMOUS_ACCESS: 'true' }
   let running: Promise<void> = Promise.resolve()
   const url = await new Promise<string>((resolve, reject) => {
     running = runViola({ env, log: silent, signal: stop.signal, onListen: resolve })
@@ -38,7 +38,7 @@ test('the program serves until its signal and finishes requests in progress', as
 test('a POST that is repeated after kill -9 reaches the same state', async () => {
   const biz = await startTargetCluster()
   const nodes = Array.from({ length: 300 }, (_, i) => aNodeOf(`n${i}`, 2))
-  const env = { KUBECONFIG: biz.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0' }
+  const env = { KUBECONFIG: biz.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_ANONYMOUS_ACCESS: 'true' }
   const started = () => aViolaProgram(env)
   const post = (url: string) =>
     request(`${url}${violaPath}`, {

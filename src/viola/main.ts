@@ -4,8 +4,8 @@
 import { type Environment, settingsFrom } from '../runtime/env.ts'
 import { listen } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
+import { openViolaAccess } from './access.ts'
 import { createViolaApp } from './app.ts'
-import { openAuth } from './auth.ts'
 import { violaSettings } from './config.ts'
 import { openTargets } from './targets/targets.ts'
 import { openCertificates } from './tls.ts'
@@ -21,9 +21,16 @@ export interface ViolaOptions {
 export async function runViola({ env, log, signal, onListen }: ViolaOptions): Promise<void> {
   const settings = settingsFrom(violaSettings, env)
   const certificates = await openCertificates(settings, log)
-  const auth = await openAuth(settings, log)
+  const access = await openViolaAccess(settings, log)
   const targets = await openTargets({ settings, log })
-  const app = createViolaApp({ targets, auth, log, parallel: settings.VIOLA_PARALLEL, certificates, tracing: settings })
+  const app = createViolaApp({
+    targets,
+    access,
+    log,
+    parallel: settings.VIOLA_PARALLEL,
+    certificates,
+    tracing: settings,
+  })
   try {
     const url = await listen(app, settings.LISTEN_ADDR)
     log.info('listening', { url })

@@ -30,6 +30,16 @@ export interface PlanContext {
   mayTakeOver(providerId: string): boolean
 }
 
+/** The other providers that own a requested node: the caller needs the right to take over from them. */
+export function otherOwners(
+  nodes: readonly RequestedNode[],
+  existing: PlanContext['existing'],
+  providerId: string,
+): Set<string> {
+  const owners = nodes.map(({ objectName }) => existing(objectName)?.spec.providerId)
+  return new Set(owners.filter(owner => owner !== undefined && owner !== '' && owner !== providerId) as string[])
+}
+
 export function planNodeConfigs(nodes: readonly RequestedNode[], context: PlanContext): Decision[] {
   const first = new Map<string, RequestedNode>()
   const duplicates = new Set<string>()

@@ -156,26 +156,36 @@ test('the test deployment has a Service with both ports and no other rights', as
 
 const asViola = [`--as=system:serviceaccount:${namespace}:viola-api`]
 
-test('a user of the cluster is identified by a TokenReview', async () => {
-  const user = `system:serviceaccount:${namespace}:operator`
-  await kubectl(['create', 'serviceaccount', 'operator', '-n', namespace])
-  await kubectl(['create', 'clusterrole', 'reviewer', '--verb=create', '--resource=tokenreviews.authentication.k8s.io'])
+test('a ServiceAccount of the cluster is identified by its token, and RBAC decides about its providers', async () => {
+  for (const name of ['operator', 'stranger']) await kubectl(['create', 'serviceaccount', name, '-n', namespace])
+  const provider = ['--resource=providers.multinic.io', '--resource-name=p1']
+  await kubectl(['create', 'clusterrole', 'writer-of-p1', '--verb=get,update', ...provider])
+  const bind = (role: string, account: string) =>
+    kubectl([
+      'create',
+      'clusterrolebinding',
+      account,
+      `--clusterrole=${role}`,
+      `--serviceaccount=${namespace}:${account}`,
+    ])
+  await bind('writer-of-p1', 'operator')
   const reviewer = await serviceAccount('reviewing', rights)
-  const subject = `--serviceaccount=${namespace}:reviewing`
-  await kubectl(['create', 'clusterrolebinding', 'reviewing', '--clusterrole=reviewer', subject])
-  const tokens = [{ name: 'operator', user, providers: ['p1'] }]
-  const strict = await violaAs(reviewer, {
-    VIOLA_TOKENS_FILE: await fileWith(stringify({ tokens })),
-    VIOLA_TOKEN_REVIEW: 'true',
-    VIOLA_TOKEN_AUDIENCE: 'viola-api',
-  })
-  const listWith = async (...how: string[]) => {
-    const token = (await kubectl(['create', 'token', 'operator', '-n', namespace, ...how])).trim()
-    return (await strict.list('', { headers: { authorization: `Bearer ${token}` } })).status
+  const strict = await violaAs(reviewer, { VIOLA_ANONYMOUS_ACCESS: 'false' })
+  const as = async (account: string, ...how: string[]) => {
+    const token = (await kubectl(['create', 'token', account, '-n', namespace, ...how])).trim()
+    return { headers: { authorization: `Bearer ${token}` } }
   }
   try {
-    assert.equal(await listWith('--audience=viola-api'), 200)
-    assert.equal(await listWith(), 401)
+    const operator = await as('operator', '--audience=multinic')
+    assert.equal((await strict.list('', operator)).status, 503, 'Viola may not review tokens yet')
+    await bind('system:auth-delegator', 'reviewing')
+    await eventually(async () => assert.equal((await strict.list('', operator)).status, 200))
+    assert.deepEqual(actions(await strict.post([aNodeOf('with-token')], operator)), ['created'])
+    const foreign = await strict.post([aNodeOf('with-token')], { provider: 'p2', ...operator })
+    assert.equal(foreign.status, 403)
+    assert.match(foreign.json.detail, /operator may not update providers\.multinic\.io p2/)
+    assert.equal((await strict.list('', await as('stranger', '--audience=multinic'))).status, 403)
+    assert.equal((await strict.list('', await as('operator'))).status, 401)
     assert.equal((await strict.list()).status, 401)
   } finally {
     await strict.close()

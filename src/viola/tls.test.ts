@@ -8,6 +8,7 @@ import { connect } from 'node:tls'
 import { Agent, request } from 'undici'
 import { stringify } from 'yaml'
 import { type Authority, certificateAuthority, type Pair } from '../../test/rigs/kubernetes/certificates.ts'
+import { grant, rules } from '../../test/support/access.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
@@ -31,11 +32,9 @@ before(async () => {
   await Promise.all([ours, theirs].map(dir => mkdir(dir)))
   authority = await certificateAuthority(ours)
   files = await authority.issue('served', '/CN=viola-api', serving)
-  const tokens = [
-    { name: 'team-1', certificate: 'team-1', providers: ['p1'] },
-    { name: 'by-name', certificate: 'spiffe://biz/operator', providers: ['*'] },
-    { name: 'with-token', token, providers: ['p1'] },
-  ]
+  const tokens = [{ user: 'with-token', groups: ['network-team'], token }]
+  await grant(biz.kube, 'team-1', [rules.writeProvider('p1')])
+  await grant(biz.kube, 'network-team', [rules.writeProvider()], undefined, 'Group')
   const tokensFile = join(biz.dir, 'tokens.yaml')
   writeFileSync(tokensFile, stringify({ tokens }))
   const env = {
@@ -44,6 +43,7 @@ before(async () => {
     VIOLA_TLS_KEY_FILE: files.key,
     VIOLA_CLIENT_CA_FILE: authority.cert,
     VIOLA_TOKENS_FILE: tokensFile,
+    VIOLA_ANONYMOUS_ACCESS: 'false',
   }
   viola = await aViola(env, createLog({}, { write: line => lines.push(line) }))
   url = await listen(viola.app, '127.0.0.1:0')
@@ -76,41 +76,43 @@ async function ask({ as, provider = 'p1', headers = {}, path = violaPath }: Requ
   }
 }
 
-test('a client certificate identifies the caller, and the token file has its providers', async () => {
+test('the common name of a client certificate is the user, and its organizations are the groups', async () => {
   assert.match(url, /^https:/)
   const team = await authority.issue('team-1', '/O=biz/CN=team-1', client)
   assert.equal((await ask({ as: team }, [aNodeOf('by-certificate')])).status, 200)
   const foreign = await ask({ as: team, provider: 'p2' }, [aNodeOf('foreign')])
   assert.equal(foreign.status, 403)
-  assert.match(foreign.body, /team-1 may not act for provider p2/)
+  assert.match(foreign.body, /team-1 may not update providers\.multinic\.io p2/)
 
-  const named = await authority.issue('named', '/CN=x', { ...client, subjectAltName: 'URI:spiffe://biz/operator' })
-  assert.equal((await ask({ as: named, provider: 'p2' }, [aNodeOf('by-uri')])).status, 200)
+  const member = await authority.issue('member', '/O=biz/O=network-team/CN=member', client)
+  assert.equal((await ask({ as: member, provider: 'p2' }, [aNodeOf('by-group')])).status, 200)
   const audit = lines.filter(line => line.includes('node configs created')).map(line => JSON.parse(line))
   assert.deepEqual(
     audit.map(({ caller, provider, nodes }) => [caller, provider, nodes]),
     [
       ['team-1', 'p1', ['by-certificate']],
-      ['by-name', 'p2', ['by-uri']],
+      ['member', 'p2', ['by-group']],
     ],
   )
 })
 
-test('a certificate that is not in the token file has no access', async () => {
+test('a certificate of a user without rights has no access', async () => {
   const stranger = await authority.issue('stranger', '/CN=stranger', client)
   const answer = await ask({ as: stranger })
   assert.equal(answer.status, 403)
-  assert.match(answer.body, /certificate stranger has no providers/)
+  assert.match(answer.body, /stranger may not get providers\.multinic\.io p1/)
 })
 
-test('a name with a comma cannot imitate another name', async () => {
-  const imitating = '@names\n[names]\nURI=http://a/, URI:spiffe://biz/operator, x'
-  const forged = await authority.issue('forged', '/CN=forged', { ...client, subjectAltName: imitating })
-  const answer = await ask({ as: forged })
-  assert.equal(answer.status, 403)
-  assert.match(answer.body, /certificate forged has no providers/)
-  const several = await authority.issue('several', '/CN=team-1/CN=other', client)
-  assert.equal((await ask({ as: several })).status, 403)
+test('no other name of a certificate counts, and neither do several common names', async () => {
+  const named = await authority.issue('named', '/CN=named', { ...client, subjectAltName: 'DNS:team-1' })
+  assert.equal((await ask({ as: named })).status, 403)
+  const comma = await authority.issue('comma', '/CN=x, O=network-team', client)
+  assert.equal((await ask({ as: comma })).status, 403)
+  for (const [file, subject] of Object.entries({ several: '/CN=team-1/CN=other', none: '/O=network-team' })) {
+    const answer = await ask({ as: await authority.issue(file, subject, client) })
+    assert.equal(answer.status, 401)
+    assert.match(answer.body, /it needs exactly one common name/)
+  }
 })
 
 test('a certificate of another CA is refused even with a known name', async () => {
@@ -155,14 +157,6 @@ function servedName(): Promise<unknown> {
 
 const invalid: Record<string, [env: Record<string, string>, error: RegExp]> = {
   'a certificate without its key': [{ VIOLA_TLS_CERT_FILE: 'a' }, /VIOLA_TLS_CERT_FILE: requires VIOLA_TLS_KEY_FILE/],
-  'a client CA without a token file': [
-    { VIOLA_TLS_CERT_FILE: 'a', VIOLA_TLS_KEY_FILE: 'b', VIOLA_CLIENT_CA_FILE: 'c' },
-    /VIOLA_CLIENT_CA_FILE: requires VIOLA_TOKENS_FILE/,
-  ],
-  'TokenReview without a token file': [
-    { VIOLA_TOKEN_REVIEW: 'true' },
-    /VIOLA_TOKEN_REVIEW: requires VIOLA_TOKENS_FILE/,
-  ],
   'a missing certificate': [
     { VIOLA_TLS_CERT_FILE: 'none.crt', VIOLA_TLS_KEY_FILE: 'none.key' },
     /certificates: none\.crt: /,

@@ -1,10 +1,9 @@
 /**
- * The server certificate and the client CA, reloaded when their files change, and the names in a client certificate. If new
- * files are invalid, the previous ones stay in effect.
+ * The server certificate and the client CA, reloaded when their files change. If new files are invalid, the previous ones
+ * stay in effect.
  */
 import type { Server, ServerOptions } from 'node:https'
-import type { Socket } from 'node:net'
-import { createSecureContext, type TLSSocket } from 'node:tls'
+import { createSecureContext } from 'node:tls'
 import { explain, messageOf } from '../runtime/errors.ts'
 import { type Reloaded, reload } from '../server/reload.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -78,29 +77,3 @@ export async function openCertificates(
 }
 
 type Material = Pick<ServerOptions, keyof typeof names>
-
-/** Certificate of the client connection. */
-export type ClientCertificate = { trusted: true; names: string[] } | { trusted: false; why: string }
-
-/** Undefined if the client has none. */
-export function certificateOf(socket: Socket): ClientCertificate | undefined {
-  if (!isTls(socket)) return undefined
-  const certificate = socket.getPeerCertificate()
-  if (!certificate || Object.keys(certificate).length === 0) return undefined
-  if (!socket.authorized) return { trusted: false, why: String(socket.authorizationError ?? 'unknown') }
-  const { CN } = certificate.subject ?? {}
-  return {
-    trusted: true,
-    names: [...(typeof CN === 'string' ? [CN] : []), ...alternativeNames(certificate.subjectaltname)],
-  }
-}
-
-/** A quoted name contains a comma or quote and could imitate another name: then all are ignored. */
-function alternativeNames(given = ''): string[] {
-  if (given.includes('"')) return []
-  return given.split(', ').flatMap(one => /^(?:DNS|URI):(.+)$/.exec(one)?.[1] ?? [])
-}
-
-function isTls(socket: Socket): socket is TLSSocket {
-  return 'getPeerCertificate' in socket
-}

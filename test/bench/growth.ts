@@ -5,7 +5,7 @@
  * The reference of a size is the previous size, scaled with the fleet: a ratio of at most 1 is linear or better.
  */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
@@ -16,9 +16,11 @@ import { createInformer } from '../../src/kube/informer.ts'
 import { jobs, nodes } from '../../src/kube/resources.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import type { ControlPlane } from '../rigs/kubernetes/rig.ts'
+import { adminCaller } from '../support/access.ts'
 import { forEachParallel, newConfig, parallel, readyNode, uuidOf } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
+import { startTargetCluster } from '../support/target-cluster.ts'
 import { asDeployed, startComponent } from './component.ts'
 import { figure, isolatedBench, memoryOf, printFigure, timed } from './figure.ts'
 import { writeOf } from './inventory.ts'
@@ -81,13 +83,13 @@ async function operatorWith(program: string, size: number): Promise<Grown> {
 
 /** One record per node, in the same requests as the operator. */
 async function inventoryWith(program: string, dir: string, size: number): Promise<Grown> {
-  const token = 'token-of-the-bench'
-  const tokens = `${dir}-tokens.yaml`
-  await writeFile(tokens, `tokens:\n  - { name: bench, token: ${token}, roles: [admin] }\n`)
+  const cluster = await startTargetCluster()
+  const { token, tokensFile } = await adminCaller(cluster.dir)
   await using inventory = await startComponent('inventory', program, {
     INVENTORY_ADDR: '127.0.0.1:0',
     INVENTORY_DB_PATH: `${dir}.db`,
-    INVENTORY_TOKENS_FILE: tokens,
+    INVENTORY_TOKENS_FILE: tokensFile,
+    KUBECONFIG: cluster.api.kubeconfig,
   })
   const writes = Array.from({ length: size }, (_, index) => writeOf(index))
   const batches = Array.from({ length: Math.ceil(size / maxWrites) }, (_, at) =>
@@ -100,7 +102,9 @@ async function inventoryWith(program: string, dir: string, size: number): Promis
       assert.equal(answer.statusCode, 204, await answer.body.text())
     }
   })
-  return { seconds, calls: batches.length, mib: memoryOf(inventory.pid, 'VmHWM') }
+  const mib = memoryOf(inventory.pid, 'VmHWM')
+  await cluster.close()
+  return { seconds, calls: batches.length, mib }
 }
 
 /** All nodes with 10 interfaces each, in POSTs of at most 1,000, until they are in the API server; calls to it. */

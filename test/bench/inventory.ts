@@ -9,9 +9,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { Agent, request } from 'undici'
 import type { InventoryWrite } from '../../src/contract/inventory.ts'
 import { createInventoryApp } from '../../src/inventory/app.ts'
-import { openInventoryAuth } from '../../src/inventory/auth.ts'
 import { openStore } from '../../src/inventory/store.ts'
 import { silent } from '../../src/telemetry/log.ts'
+import { openToEveryone } from '../support/access.ts'
 import { type Bench, figure, percentile } from './figure.ts'
 
 const [nodes, measured, providers, batch] = [10_000, 4_000, 10, 200]
@@ -20,7 +20,7 @@ export const bench: Bench = async report => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-bench-inventory-'))
   const path = join(dir, 'inventory.db')
   const store = await openStore({ path, log: silent })
-  const app = createInventoryApp({ store, auth: await openInventoryAuth(undefined, silent), log: silent })
+  const app = createInventoryApp({ store, access: await openToEveryone(), log: silent })
   app.get('/nothing', async () => '')
   try {
     const writes = Array.from({ length: nodes }, (_, index) => writeOf(index))

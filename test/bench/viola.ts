@@ -84,5 +84,5 @@ export async function startViola(kubeconfig: string): Promise<RunningComponent> 
   const program = join(tmpdir(), 'multinic.mjs')
   await buildProgram(program)
   const settings = { KUBECONFIG: kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_PARALLEL: String(parallel) }
-  return startComponent('viola', program, { ...environment(), ...settings })
+  return startComponent('viola', program, { ...environment(), ...settings, VIOLA_ANONYMOUS_ACCESS: 'true' })
 }

@@ -48,6 +48,7 @@ export async function startReplica(
       INVENTORY_URL: urls['inventory'] ?? '',
       CONTRABASS_ENDPOINT: urls['contrabass'] ?? '',
       VIOLA_ENDPOINT: urls['viola'] ?? '',
+      VIOLA_TOKEN_FILE: state.path('operator-token'),
     },
     controller: {
       CONTROLLER_NAMESPACE: namespace,

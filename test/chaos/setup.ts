@@ -2,10 +2,10 @@
  * A sandbox for chaos: leader election is on, clocks can be shifted, and the inventory accepts records of both operators.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { stringify } from 'yaml'
+import { adminCaller } from '../support/access.ts'
 import { startTestSandbox, type TestSandbox } from '../system/sandbox.fixture.ts'
 import { type Clocks, clocksIn } from './clocks.ts'
 import { type ReplicatedComponent, replicatedComponents } from './history.ts'
@@ -21,11 +21,8 @@ export interface ChaosSetup {
 export async function startChaosSetup(options: { nodes: number; rabbitmq?: string | undefined }): Promise<ChaosSetup> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-chaos-'))
   const clocks = clocksIn(dir)
-  const [tokensFile, tokenFile] = [join(dir, 'inventory-tokens.yaml'), join(dir, 'inventory-token')]
-  const token = randomBytes(24).toString('hex')
-  await writeFile(tokensFile, stringify({ tokens: [{ name: 'operator', token, roles: ['admin'] }] }), { mode: 0o600 })
-  await writeFile(tokenFile, token, { mode: 0o600 })
-  const common = { LEADER_ELECT: 'true', INVENTORY_TOKENS_FILE: tokensFile, INVENTORY_OPEN_READS: 'true' }
+  const { tokensFile, tokenFile } = await adminCaller(dir, randomBytes(24).toString('hex'))
+  const common = { LEADER_ELECT: 'true', INVENTORY_TOKENS_FILE: tokensFile, INVENTORY_ANONYMOUS_ACCESS: 'true' }
   const replicaEnv = replicatedComponents.map(component => [
     component,
     { ...common, INVENTORY_TOKEN_FILE: tokenFile, ...clocks.env(`second-${component}`) },

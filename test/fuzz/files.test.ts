@@ -69,9 +69,8 @@ test('broken routing files of Viola: the error shows the field but not its value
 
 test('broken token files: the error shows the field but no token', async () => {
   const tokens = [
-    { name: 'operator', token: secret, providers: ['*'], roles: ['admin'] },
-    { name: 'reader', sha256: 'a'.repeat(64), roles: ['read'] },
-    { name: 'team', certificate: 'team-1', providers: ['p1'] },
+    { user: 'operator', token: secret, groups: ['network-team'] },
+    { user: 'reader', sha256: 'a'.repeat(64) },
   ]
   await fuzz(
     brokenYaml({ tokens }),

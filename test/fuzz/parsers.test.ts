@@ -10,7 +10,7 @@ import { settingDefaults, settingEnvironment } from '../../src/contract/settings
 import { controllerConfig, controllerSettings } from '../../src/controller/config.ts'
 import { aConfig, aReport } from '../../src/controller/controller.fixture.ts'
 import { readReport } from '../../src/controller/report.ts'
-import { inventorySettings, inventoryShape } from '../../src/inventory/config.ts'
+import { inventorySettings } from '../../src/inventory/config.ts'
 import { parseBusAddresses } from '../../src/openstack/bus-address.ts'
 import { decryptPassword } from '../../src/openstack/cipher.ts'
 import { readNotification } from '../../src/openstack/notification.ts'
@@ -172,6 +172,7 @@ const components: Record<string, [read: (env: Record<string, string>) => unknown
       OPERATOR_WORKERS: '10',
       LEADER_ELECT: 'false',
       INVENTORY_URL: 'http://inventory',
+      OPERATOR_ANONYMOUS_ACCESS: 'false',
     },
   ],
   viola: [
@@ -180,7 +181,7 @@ const components: Record<string, [read: (env: Record<string, string>) => unknown
       LISTEN_ADDR: ':8080',
       KUBE_TIMEOUT: '10s',
       VIOLA_PARALLEL: '16',
-      VIOLA_TOKEN_REVIEW: 'false',
+      VIOLA_ANONYMOUS_ACCESS: 'false',
       TARGET_NAMESPACE: 'a',
     },
   ],
@@ -199,10 +200,11 @@ const components: Record<string, [read: (env: Record<string, string>) => unknown
   inventory: [
     env => settingsFrom(inventorySettings, env),
     {
-      ...placeholders(inventoryShape),
+      ...placeholders(inventorySettings.shape),
       INVENTORY_DATABASE_URL: `postgresql://user:${secret}@host:5432/name`,
       INVENTORY_HISTORY_DAYS: '365',
       INVENTORY_RATE_LIMIT: '100',
+      INVENTORY_ANONYMOUS_ACCESS: 'false',
     },
   ],
 }

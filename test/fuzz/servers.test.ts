@@ -1,11 +1,10 @@
 /** Broken requests to Viola, the inventory and the operator get a documented response with the field, never a server error. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { stringify } from 'yaml'
 import { createCloudState } from '../../sandbox/cloud/state.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { recordsPath } from '../../src/contract/inventory.ts'
@@ -14,9 +13,10 @@ import { problem } from '../../src/contract/problem.ts'
 import { violaPath } from '../../src/contract/viola.ts'
 import { startInventory } from '../../src/inventory/main.ts'
 import { createOperatorApp } from '../../src/operator/app.ts'
-import { openTokens } from '../../src/server/tokens.ts'
+import { createPlanLimit } from '../../src/operator/plan-limit.ts'
 import { createLog, type Log } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { accessOf, adminCaller } from '../support/access.ts'
 import { seeds } from '../support/inventory-fuzz.ts'
 import { startTargetCluster } from '../support/target-cluster.ts'
 import { aNodeOf, aViola } from '../support/viola.ts'
@@ -77,16 +77,16 @@ test('broken requests to Viola: POST, GET and DELETE', async () => {
 
 test('broken writes to the inventory', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-fuzz-'))
-  const tokens = join(dir, 'tokens.yaml')
-  const token = 'a-token-that-writes'
-  await writeFile(tokens, stringify({ tokens: [{ name: 'operator', token, roles: ['admin'] }] }))
+  const cluster = await startTargetCluster()
+  const { token, tokensFile } = await adminCaller(dir)
   const { log, failures } = errorLog()
   let put: ((body: Buffer) => Promise<{ statusCode: number; body: string }>) | undefined
   const inventory = await startInventory({
     env: {
       INVENTORY_ADDR: '127.0.0.1:0',
       INVENTORY_DB_PATH: join(dir, 'inventory.db'),
-      INVENTORY_TOKENS_FILE: tokens,
+      INVENTORY_TOKENS_FILE: tokensFile,
+      KUBECONFIG: cluster.api.kubeconfig,
       INVENTORY_RATE_LIMIT: '0',
     },
     log,
@@ -109,6 +109,7 @@ test('broken writes to the inventory', async () => {
     assert.deepEqual(failures, [])
   } finally {
     await inventory.close()
+    await cluster.close()
     await rm(dir, { recursive: true })
   }
 })
@@ -122,17 +123,16 @@ test('broken requests to the operator: dry runs and verdicts', async () => {
     clusterId: 'biz-1',
   })
   const { log, failures } = errorLog()
-  const token = 'a-token-for-plans'
-  const dir = await mkdtemp(join(tmpdir(), 'multinic-fuzz-'))
-  await writeFile(join(dir, 'tokens.yaml'), stringify({ tokens: [{ name: 'caller', token, providers: ['*'] }] }))
-  const tokens = await openTokens(join(dir, 'tokens.yaml'), log)
+  const cluster = await startTargetCluster()
+  const { token, tokensFile } = await adminCaller(cluster.dir)
   const verdict = { vm: 'vm-1', portId: 'port-1', reason: 'VmNotFound' as const, message: 'gone' }
   const plan = { nodes: [], verdicts: [verdict], removalsOnHold: [] }
   const app = createOperatorApp({
     log,
     metrics: createMetrics('operator'),
     ready: () => [],
-    tokens,
+    access: await accessOf(cluster.api.kubeconfig, tokensFile, 'OPERATOR'),
+    planLimit: createPlanLimit(1e9),
     verdicts: () => new Map([['multinic-system/main', [verdict]]]),
     dryRun: async () => ({ plan, cloudState: {} }) as never,
   })
@@ -161,7 +161,6 @@ test('broken requests to the operator: dry runs and verdicts', async () => {
     assert.deepEqual(failures, [])
   } finally {
     await app.close()
-    tokens.close()
-    await rm(dir, { recursive: true })
+    await cluster.close()
   }
 })

@@ -22,6 +22,7 @@ import type { OperatorApiDeps } from '../../src/operator/app.ts'
 import { runOperator } from '../../src/operator/main.ts'
 import { createLog, type Log, silent } from '../../src/telemetry/log.ts'
 import { runViola } from '../../src/viola/main.ts'
+import { adminCaller, type TestCaller } from '../support/access.ts'
 
 export const clusterId = 'biz-1'
 /** Its node configs are in another namespace. */
@@ -37,8 +38,7 @@ export interface OperatorEnvironment {
   operatorUrl(): string
   /** Of the same operator. */
   apiDeps(): OperatorApiDeps | undefined
-  /** A caller for every Biz cluster: a file for OPERATOR_TOKENS_FILE, the token, and a file with the token. */
-  caller: { tokensFile: string; token: string; tokenFile: string }
+  caller: TestCaller
   /** All writes to the inventory, in order. */
   records: InventoryWrite[]
   startOperator(env?: Record<string, string>): Promise<() => Promise<void>>
@@ -71,14 +71,17 @@ export async function startOperatorEnvironment(
     { providerId: otherClusterId, namespace: 'other-cluster', kubeconfig: api.kubeconfig },
   ]
   await writeFile(routing, stringify({ strict: true, targets }), { mode: 0o600 })
-  const caller = { tokensFile: join(dir, 'tokens.yaml'), token: 'a-token-for-the-test', tokenFile: join(dir, 'token') }
-  const known = { name: 'test', token: caller.token, providers: ['*'] }
-  await writeFile(caller.tokensFile, stringify({ tokens: [known] }), { mode: 0o600 })
-  await writeFile(caller.tokenFile, caller.token, { mode: 0o600 })
+  const caller = await adminCaller(dir)
   const viola = new AbortController()
   const listening = Promise.withResolvers<string>()
   const violaRuns = runViola({
-    env: { LISTEN_ADDR: '127.0.0.1:0', ROUTING_CONFIG: routing, ...violaEnv },
+    env: {
+      LISTEN_ADDR: '127.0.0.1:0',
+      KUBECONFIG: api.kubeconfig,
+      ROUTING_CONFIG: routing,
+      VIOLA_TOKENS_FILE: caller.tokensFile,
+      ...violaEnv,
+    },
     log,
     signal: viola.signal,
     onListen: listening.resolve,
@@ -111,6 +114,8 @@ export async function startOperatorEnvironment(
           POD_NAMESPACE: namespace,
           CONTRABASS_ENDPOINT: cloud.urls.contrabass,
           VIOLA_ENDPOINT: violaUrl,
+          VIOLA_TOKEN_FILE: caller.tokenFile,
+          OPERATOR_TOKENS_FILE: caller.tokensFile,
           ...env,
         },
         log,

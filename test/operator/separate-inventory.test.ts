@@ -7,6 +7,7 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { type RunningInventory, startInventory } from '../../src/inventory/main.ts'
 import { silent } from '../../src/telemetry/log.ts'
+import { grant, rules } from '../support/access.ts'
 import { eventually } from '../support/eventually.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from './environment.ts'
 
@@ -18,8 +19,9 @@ let inventory: RunningInventory
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-'))
   await writeFile(join(dir, 'token'), `${token}\n`)
-  await writeFile(join(dir, 'tokens.yaml'), `tokens:\n  - { name: operator, token: ${token}, roles: [admin, read] }\n`)
+  await writeFile(join(dir, 'tokens.yaml'), `tokens:\n  - { user: operator, token: ${token} }\n`)
   environment = await startOperatorEnvironment()
+  await grant(environment.kube, 'operator', [rules.readInventory, rules.writeProvider()])
   const server = addServer(environment.cloudState, 'worker-1')
   const subnet = addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
   setPortStatus(
@@ -40,6 +42,7 @@ function openInventory(address: string): Promise<RunningInventory> {
     INVENTORY_ADDR: address,
     INVENTORY_DB_PATH: join(dir, 'inventory.db'),
     INVENTORY_TOKENS_FILE: join(dir, 'tokens.yaml'),
+    KUBECONFIG: environment.api.kubeconfig,
   }
   return startInventory({ env, log: silent })
 }

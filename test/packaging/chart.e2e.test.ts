@@ -79,18 +79,8 @@ const allEnabled = ['controller', 'operator', 'viola', 'inventory'].flatMap(comp
 const cases: [name: string, values: string | undefined, args: string[]][] = [
   ['default', undefined, []],
   ...files.map((file): [string, string, string[]] => [file.replace(/^values-|\.yaml$/g, ''), file, []]),
-  [
-    'token-review',
-    undefined,
-    [
-      ...allEnabled,
-      ...['viola.settings.VIOLA_TOKEN_REVIEW=true', 'inventory.settings.INVENTORY_TOKEN_REVIEW=true'].flatMap(value => [
-        '--set',
-        value,
-      ]),
-    ],
-  ],
-  ['everything', undefined, [...allEnabled, '--set', 'namespace.manage=true', '--set', 'networkPolicy.enabled=true']],
+  ['everything', undefined, [...allEnabled, '--set', 'namespace.manage=true']],
+  ['egress', undefined, [...allEnabled, '--set', 'networkPolicy.egressCidrs={10.0.0.0/8,192.0.2.1/32}']],
 ]
 
 for (const [name, values, args] of cases) {

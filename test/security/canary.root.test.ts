@@ -51,8 +51,7 @@ before(async () => {
     await writeFile(join(dir, name), text, { mode: 0o600 })
     return join(dir, name)
   }
-  const caller = (token: string) =>
-    stringify({ tokens: [{ name: 'operator', token, providers: ['*'], roles: ['admin'] }] })
+  const caller = (token: string) => stringify({ tokens: [{ user: 'operator', groups: ['system:masters'], token }] })
   recording = await recordSecrets(() => system.sandbox.cloud.urls.contrabass)
   collector = await collectTraces()
   system = await startTestSandbox({
@@ -64,7 +63,7 @@ before(async () => {
       VIOLA_TOKENS_FILE: await file('viola-tokens.yaml', caller(planted.violaToken)),
       VIOLA_TOKEN_FILE: await file('viola-token', planted.violaToken),
       INVENTORY_TOKENS_FILE: await file('inventory-tokens.yaml', caller(planted.inventoryToken)),
-      INVENTORY_OPEN_READS: 'true',
+      INVENTORY_ANONYMOUS_ACCESS: 'true',
       RABBITMQ_USER: 'operator',
       RABBITMQ_PASSWORD: planted.ownBusPassword,
       RABBITMQ_URLS: 'amqp://127.0.0.1:1/',

@@ -35,7 +35,13 @@ const pods = ofKind(/^Deployment$/).flatMap(({ metadata, spec }) =>
 )
 
 test('no RBAC rule has a wildcard or allows escalation', () => {
-  const rules = ofKind(/Role$/).flatMap(({ rules = [] }) => rules)
+  const bound = ofKind(/Binding$/).map(({ roleRef }) => roleRef?.name)
+  // multinic-cli is for people: the chart binds it to nobody.
+  const unbound = ofKind(/Role$/).filter(({ metadata }) => !bound.includes(metadata.name))
+  assert.deepEqual(unbound.map(({ metadata }) => metadata.name).sort(), ['multinic-admin', 'multinic-cli'])
+  const rules = ofKind(/Role$/)
+    .filter(role => role.metadata.name !== 'multinic-cli')
+    .flatMap(({ rules = [] }) => rules)
   assert.ok(rules.length > 5)
   for (const { apiGroups, resources, verbs } of rules) {
     assert.ok(![...apiGroups, ...resources, ...verbs].includes('*'), JSON.stringify(resources))
@@ -52,16 +58,36 @@ test('no RBAC rule has a wildcard or allows escalation', () => {
   }
 })
 
-test('the agent and the inventory have no permissions and no token', () => {
-  const bound = ofKind(/Binding$/).flatMap(({ subjects = [] }) => subjects.map(({ name }) => name))
-  assert.deepEqual([...new Set(bound)].sort(), ['multinic-agent', 'multinic-operator', 'viola-api'])
-  const inventory = pods.find(({ name }) => name === 'multinic-inventory')?.pod
-  assert.equal(inventory?.automountServiceAccountToken, false)
-  const accounts = ofKind(/^ServiceAccount$/).filter(({ metadata }) => /agent-job|inventory/.test(metadata.name))
-  assert.deepEqual(
-    accounts.map(({ automountServiceAccountToken }) => automountServiceAccountToken),
-    [false, false],
+test('the agent has no permissions and no token, and the inventory may only ask about its callers', () => {
+  const bound = ofKind(/Binding$/).flatMap(({ subjects = [], roleRef }) =>
+    subjects.map(({ name }) => [name, roleRef?.name] as const),
   )
+  const accounts = ['multinic-agent', 'multinic-inventory', 'multinic-operator', 'multinic-reader', 'viola-api']
+  assert.deepEqual([...new Set(bound.map(([name]) => name))].sort(), accounts)
+  const rolesOf = (account: string) => bound.filter(([name]) => name === account).map(([, role]) => role)
+  assert.deepEqual(rolesOf('multinic-inventory'), ['system:auth-delegator'])
+  assert.deepEqual(rolesOf('multinic-reader'), ['multinic-reader'])
+  for (const { metadata, automountServiceAccountToken } of ofKind(/^ServiceAccount$/))
+    assert.equal(automountServiceAccountToken, false, metadata.name)
+})
+
+test('every component that serves an API may ask the API server about its callers', () => {
+  const delegated = ofKind(/Binding$/).filter(({ roleRef }) => roleRef?.name === 'system:auth-delegator')
+  const accounts = delegated.flatMap(({ subjects = [] }) => subjects.map(({ name }) => name))
+  assert.deepEqual(accounts.sort(), ['multinic-inventory', 'multinic-operator', 'viola-api'])
+})
+
+test('a NetworkPolicy admits only the namespace of the release to Viola and the inventory', () => {
+  const policies = ofKind(/^NetworkPolicy$/) as unknown as {
+    metadata: { name: string }
+    spec: { ingress: { ports: { port: string }[]; from: object[] }[] }
+  }[]
+  assert.equal(policies.length, 4)
+  for (const { metadata, spec } of policies)
+    for (const { ports, from } of spec.ingress) {
+      const isMetrics = ports[0]?.port === 'http' && metadata.name !== 'viola-api'
+      assert.deepEqual(from, [isMetrics ? { namespaceSelector: {} } : { podSelector: {} }], metadata.name)
+    }
 })
 
 test('every component runs as non-root without capabilities, with a read-only root file system and a memory limit', () => {

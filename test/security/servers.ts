@@ -6,9 +6,11 @@ import type { FastifyInstance } from 'fastify'
 import { healthApp } from '../../src/controller/health.ts'
 import { startInventory } from '../../src/inventory/main.ts'
 import { createOperatorApp } from '../../src/operator/app.ts'
+import { createPlanLimit } from '../../src/operator/plan-limit.ts'
 import { listen } from '../../src/server/server.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { openToEveryone } from '../support/access.ts'
 import { startTargetCluster } from '../support/target-cluster.ts'
 import { aViola } from '../support/viola.ts'
 
@@ -27,7 +29,12 @@ export async function startServers(): Promise<Servers> {
   const viola = await aViola({ KUBECONFIG: biz.api.kubeconfig }, log)
   let inventoryApp: FastifyInstance | undefined
   const inventory = await startInventory({
-    env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db'), INVENTORY_RATE_LIMIT: '0' },
+    env: {
+      INVENTORY_ADDR: '127.0.0.1:0',
+      INVENTORY_DB_PATH: join(dir, 'inventory.db'),
+      INVENTORY_RATE_LIMIT: '0',
+      INVENTORY_ANONYMOUS_ACCESS: 'true',
+    },
     log,
     addRoutes: app => {
       inventoryApp = app
@@ -37,8 +44,10 @@ export async function startServers(): Promise<Servers> {
     log,
     metrics: createMetrics('operator'),
     ready: () => [],
+    access: await openToEveryone('OPERATOR'),
     verdicts: () => new Map(),
     dryRun: () => Promise.reject(new Error('not used')),
+    planLimit: createPlanLimit(),
   })
   const empty = { synced: true, list: () => [], by: () => [] }
   const controller = healthApp({

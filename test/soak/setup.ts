@@ -28,6 +28,7 @@ import type { AgentReport } from '../../src/contract/agent-report.ts'
 import { nodes } from '../../src/kube/resources.ts'
 import type { PodObject } from '../../src/kube/types.ts'
 import { silent } from '../../src/telemetry/log.ts'
+import { adminCaller } from '../support/access.ts'
 import { inputOf } from '../support/controller-cluster.ts'
 import { forEachParallel, readyNode } from '../support/controller-scale.ts'
 import { startFakeAgents } from '../support/fake-agents.ts'
@@ -164,8 +165,17 @@ async function componentSettings(
   const routing = join(dir, 'viola-routing.yaml')
   const target = { providerId: sandboxClusterId, namespace, kubeconfig: biz.api.kubeconfig }
   await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
+  const caller = await adminCaller(dir)
   return {
-    viola: { address: viola, env: { LISTEN_ADDR: viola, ROUTING_CONFIG: routing } },
+    viola: {
+      address: viola,
+      env: {
+        LISTEN_ADDR: viola,
+        ROUTING_CONFIG: routing,
+        KUBECONFIG: management.api.kubeconfig,
+        VIOLA_TOKENS_FILE: caller.tokensFile,
+      },
+    },
     operator: {
       address: operator,
       env: {
@@ -176,6 +186,8 @@ async function componentSettings(
         INVENTORY_DB_PATH: join(dir, 'inventory.db'),
         CONTRABASS_ENDPOINT: cloud.urls.contrabass,
         VIOLA_ENDPOINT: `http://${viola}`,
+        VIOLA_TOKEN_FILE: caller.tokenFile,
+        INVENTORY_ANONYMOUS_ACCESS: 'true',
       } as Record<string, string>,
     },
     controller: {

@@ -6,11 +6,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInventoryApp } from '../../src/inventory/app.ts'
-import { openInventoryAuth } from '../../src/inventory/auth.ts'
 import { openStore, type Store } from '../../src/inventory/store.ts'
 import { serveOperatorApi } from '../../src/operator/app.ts'
+import { createPlanLimit } from '../../src/operator/plan-limit.ts'
+import type { Access } from '../../src/server/access.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { cachedWeb } from '../../web/build.ts'
+import { openToEveryone } from './access.ts'
 import { aFleet, aFleetHistory, verdictsOf } from './fleet.ts'
 
 export interface FleetServer {
@@ -20,7 +22,7 @@ export interface FleetServer {
   close(): Promise<void>
 }
 
-export async function startFleet(nodes: number, tokensFile?: string): Promise<FleetServer> {
+export async function startFleet(nodes: number, access?: Access): Promise<FleetServer> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-fleet-'))
   const webDir = await cachedWeb()
   const now = new Date()
@@ -31,12 +33,11 @@ export async function startFleet(nodes: number, tokensFile?: string): Promise<Fl
     await store.put(writes)
   }
   clock = undefined
-  const app = createInventoryApp({ store, auth: await openInventoryAuth(tokensFile, silent), log: silent, webDir })
+  const opened = access ?? (await openToEveryone())
+  const app = createInventoryApp({ store, access: opened, log: silent, webDir })
   const verdicts = new Map([['multinic-system/production', verdictsOf(aFleet({ nodes, now }))]])
-  serveOperatorApi(app, () => ({
-    verdicts: () => verdicts,
-    dryRun: () => assert.fail('no test requests a plan'),
-  }))
+  const dryRun = () => assert.fail('no test requests a plan')
+  serveOperatorApi(app, () => ({ verdicts: () => verdicts, dryRun, planLimit: createPlanLimit() }), opened)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   return {
     url,

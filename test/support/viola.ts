@@ -8,8 +8,8 @@ import type { FastifyInstance } from 'fastify'
 import { violaPath } from '../../src/contract/viola.ts'
 import { environment, settingsFrom } from '../../src/runtime/env.ts'
 import { type Log, silent } from '../../src/telemetry/log.ts'
+import { openViolaAccess } from '../../src/viola/access.ts'
 import { createViolaApp, type ViolaAppOptions } from '../../src/viola/app.ts'
-import { openAuth } from '../../src/viola/auth.ts'
 import { violaSettings } from '../../src/viola/config.ts'
 import { openTargets } from '../../src/viola/targets/targets.ts'
 import { openCertificates } from '../../src/viola/tls.ts'
@@ -37,16 +37,17 @@ export interface RequestOptions {
   body?: unknown
 }
 
+/** Open to everyone, unless the test sets another access. */
 export async function aViola(
   env: Record<string, string>,
   log: Log = silent,
   more: Pick<ViolaAppOptions, 'timeouts'> = {},
 ): Promise<Viola> {
-  const settings = settingsFrom(violaSettings, env)
+  const settings = settingsFrom(violaSettings, { VIOLA_ANONYMOUS_ACCESS: 'true', ...env })
   const certificates = await openCertificates(settings, log, 20)
-  const auth = await openAuth(settings, log)
+  const access = await openViolaAccess(settings, log)
   const targets = await openTargets({ settings, log, refreshMs: 20, maxAgeMs: 20 })
-  const app = createViolaApp({ targets, auth, log, parallel: settings.VIOLA_PARALLEL, certificates, ...more })
+  const app = createViolaApp({ targets, access, log, parallel: settings.VIOLA_PARALLEL, certificates, ...more })
 
   const ask: Viola['ask'] = async (method, path, { provider = 'p1', headers = {}, body } = {}) => {
     const answer = await app.inject({
@@ -77,7 +78,7 @@ export async function aViola(
 export async function aViolaProgram(env: Record<string, string>): Promise<{ child: ChildProcess; url: string }> {
   const program = join(import.meta.dirname, '../../src/main.ts')
   const child = spawn(process.execPath, [program, 'viola'], {
-    env: { ...environment(), ...env },
+    env: { ...environment(), VIOLA_ANONYMOUS_ACCESS: 'true', ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   for await (const line of createInterface({ input: child.stderr }))

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { stringify } from 'yaml'
 import { reasonText } from '../../src/contract/reasons/catalogue.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { accessibilityViolations, hiddenFocus } from '../rigs/browser/accessibility.ts'
 import { type Chromium, scrolling, soon, startChromium, type Tab } from '../rigs/browser/rig.ts'
+import { accessOf, adminCaller } from '../support/access.ts'
 import { aFleet } from '../support/fleet.ts'
 import { type FleetServer, startFleet } from '../support/fleet-server.ts'
+import { startTargetCluster } from '../support/target-cluster.ts'
 
 let fleet: FleetServer
 let browser: Chromium
@@ -292,12 +293,11 @@ test('an unreachable inventory is not shown as empty, and Try again loads the da
   }
 })
 
-test('with a token file the page asks for a token and uses it', async () => {
+test('the page asks for a token and uses it', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-tokens-'))
-  const tokens = join(dir, 'tokens.yaml')
-  const token = 'a-token-for-reading-only-0123456789'
-  await writeFile(tokens, stringify({ tokens: [{ name: 'reader', token, roles: ['read'] }] }))
-  const closed = await startFleet(5, tokens)
+  const cluster = await startTargetCluster()
+  const { token, tokensFile } = await adminCaller(dir)
+  const closed = await startFleet(5, await accessOf(cluster.api.kubeconfig, tokensFile))
   const other = await browser.open(closed.url)
   try {
     await other.page.getByText('Read token required').waitFor()
@@ -309,6 +309,7 @@ test('with a token file the page asks for a token and uses it', async () => {
   } finally {
     await other.close()
     await closed.close()
+    await cluster.close()
     await rm(dir, { recursive: true })
   }
 })

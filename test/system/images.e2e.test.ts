@@ -206,7 +206,7 @@ const services: Record<string, Service> = {
     image: `multinic-inventory:${version}`,
     args: [],
     namespace,
-    env: { INVENTORY_ADDR: ':18082', INVENTORY_DB_PATH: '/data/inventory.db' },
+    env: { INVENTORY_ADDR: ':18082', INVENTORY_DB_PATH: '/data/inventory.db', INVENTORY_ANONYMOUS_ACCESS: 'true' },
     data: '/data',
   },
   // The common image runs any component; the Pod selects it.

@@ -25,6 +25,7 @@ import { isConflict } from '../../src/kube/errors.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import type { OpenStack } from '../rigs/openstack/rig.ts'
 import { type Daemon, startDaemon } from '../rigs/process.ts'
+import { adminCaller } from '../support/access.ts'
 import { eventually } from '../support/eventually.ts'
 import { startSandboxCluster } from '../support/sandbox-cluster.ts'
 
@@ -110,7 +111,13 @@ export async function startRealCloudSystem(cloud: OpenStack, options: RealCloudO
       ends.push(() => daemon.stop())
       return daemon
     }
-    start('viola', { LISTEN_ADDR: addresses.viola, ROUTING_CONFIG: routing })
+    const caller = await adminCaller(dir)
+    start('viola', {
+      LISTEN_ADDR: addresses.viola,
+      ROUTING_CONFIG: routing,
+      KUBECONFIG: management.kubeconfig,
+      VIOLA_TOKENS_FILE: caller.tokensFile,
+    })
     const startOperator = () =>
       start('operator', {
         KUBECONFIG: management.kubeconfig,
@@ -119,6 +126,7 @@ export async function startRealCloudSystem(cloud: OpenStack, options: RealCloudO
         INVENTORY_ENABLED: 'false',
         CONTRABASS_ENDPOINT: contrabass.url,
         VIOLA_ENDPOINT: `http://${addresses.viola}`,
+        VIOLA_TOKEN_FILE: caller.tokenFile,
         ...options.operator,
       })
 

@@ -81,7 +81,7 @@ spec:
       {{- end }}
     spec:
       serviceAccountName: {{ include "multinic.account" . }}
-      automountServiceAccountToken: {{ or (ne .part "inventory") (eq (include "multinic.reviews" .values.settings) "true") }}
+      automountServiceAccountToken: true
       terminationGracePeriodSeconds: 30
       {{- if .values.hostNetwork }}
       hostNetwork: true
@@ -263,43 +263,26 @@ subjects:
     namespace: {{ .root.Release.Namespace }}
 {{- end }}
 
-{{/* Whether the settings of a component turn TokenReview on. */}}
-{{- define "multinic.reviews" -}}
-{{- include "multinic.on" (.VIOLA_TOKEN_REVIEW | default .INVENTORY_TOKEN_REVIEW) -}}
-{{- end }}
-
 {{/* Whether a flag is on, in the words that the components accept. */}}
 {{- define "multinic.on" -}}
 {{- has (. | toString | lower) (list "true" "1" "yes" "on" "y" "enabled") -}}
 {{- end }}
 
-{{/* Permission to create TokenReviews: root, part. */}}
-{{- define "multinic.reviewRights" -}}
-{{- $name := printf "%s-%s-token-review" .root.Release.Namespace (include "multinic.name" .) -}}
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: {{ $name }}
-  labels:
-    {{- include "multinic.labels" . | nindent 4 }}
-rules:
-  - apiGroups: [authentication.k8s.io]
-    resources: [tokenreviews]
-    verbs: [create]
----
+{{/* Binds a ClusterRole to an account of the release: root, labels (root, part), name, role, account. */}}
+{{- define "multinic.binding" -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
-  name: {{ $name }}
+  name: {{ .root.Release.Namespace }}-{{ .name }}
   labels:
-    {{- include "multinic.labels" . | nindent 4 }}
+    {{- include "multinic.labels" .labels | nindent 4 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: ClusterRole
-  name: {{ $name }}
+  name: {{ .role }}
 subjects:
   - kind: ServiceAccount
-    name: {{ include "multinic.account" . }}
+    name: {{ .account }}
     namespace: {{ .root.Release.Namespace }}
 {{- end }}
 

@@ -57,15 +57,22 @@ const authenticatedRules = [
   }),
 ]
 
-/** The user of a request: the token holder or the impersonated user. */
-export function userOf(headers: IncomingHttpHeaders): User {
+/** The user of a request: the token holder, or the user that an administrator impersonates. */
+export function userOf(headers: IncomingHttpHeaders, holder = admin): User {
   const username = textOf(headers['impersonate-user'])
-  if (!username) return admin
+  if (!username) return holder
+  if (holder !== admin)
+    throw new ApiError(403, 'Forbidden', `User "${holder.username}" cannot impersonate resource "users"`)
   const named = headers['impersonate-group']
   const groups = [named ?? []].flat().flatMap(list => list.split(',').map(group => group.trim()))
+  return userNamed(username, named ? groups : undefined)
+}
+
+/** A ServiceAccount has its own groups, unless others are given. */
+export function userNamed(username: string, groups?: readonly string[]): User {
   const [, namespace] = /^system:serviceaccount:([^:]+):[^:]+$/.exec(username) ?? []
   const own = namespace ? ['system:serviceaccounts', `system:serviceaccounts:${namespace}`] : []
-  return { username, groups: [...(named ? groups : own), 'system:authenticated'] }
+  return { username, groups: [...(groups ?? own), 'system:authenticated'] }
 }
 
 export function attributesOf(
@@ -86,7 +93,12 @@ export function attributesOf(
 }
 
 /** Throws 403 if the user lacks the right. */
-export function authorize(store: Store, user: User, attributes: AccessAttributes, { kind }: Target): void {
+export function authorize(
+  store: Store,
+  user: User,
+  attributes: AccessAttributes,
+  { kind }: { kind: { group: string; plural: string; kind: string } },
+): void {
   if (isAllowed(store, user, attributes)) return
   const { verb, group = '', resource = '', subresource, namespace, name } = attributes
   const what = subresource ? `${resource}/${subresource}` : resource

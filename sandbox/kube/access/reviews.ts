@@ -4,7 +4,9 @@
 import { fieldError, invalid } from '../api-errors.ts'
 import { type Fields, isRecord, listOf, recordOf, textOf } from '../json.ts'
 import type { Store } from '../objects/store.ts'
-import { type AccessAttributes, admin, isAllowed, rulesOf, type User } from './rbac.ts'
+import type { AccountTokens } from './account-tokens.ts'
+import { apiAudience } from './account-tokens.ts'
+import { type AccessAttributes, authorize, isAllowed, rulesOf, type User } from './rbac.ts'
 
 export const reviews = [
   ...['SelfSubjectAccessReview', 'SelfSubjectRulesReview', 'SubjectAccessReview'].map(kind => ({
@@ -17,41 +19,52 @@ export const reviews = [
 ].map(review => ({ ...review, plural: `${review.kind.toLowerCase()}s` }))
 
 /** The kind of the review at a path. */
-export function reviewAt(steps: readonly string[]): string | undefined {
+export function reviewAt(steps: readonly string[]): (typeof reviews)[number] | undefined {
   const [root, group, version, ...rest] = steps
   const plural = rest[0] === 'namespaces' ? rest[2] : rest[0]
   const found = reviews.find(one => one.group === group && one.plural === plural)
   const fits = rest.length === (found?.namespaced ? 3 : 1)
-  return root === 'apis' && version === 'v1' && fits ? found?.kind : undefined
+  return root === 'apis' && version === 'v1' && fits ? found : undefined
 }
 
 export interface ReviewContext {
   store: Store
   user: User
-  token: string
+  tokens: AccountTokens
 }
 
-export function createReview(kind: string, body: Fields, context: ReviewContext): Fields {
+export function createReview(review: (typeof reviews)[number], body: Fields, context: ReviewContext): Fields {
+  const { group, plural, kind } = review
+  authorize(context.store, context.user, { verb: 'create', group, resource: plural }, { kind: review })
   const metadata = { creationTimestamp: null, ...recordOf(body['metadata']) }
   return { ...body, kind, metadata, status: reviewStatus(kind, recordOf(body['spec']), context) }
 }
 
-function reviewStatus(kind: string, spec: Fields, { store, user, token }: ReviewContext): Fields {
+function reviewStatus(kind: string, spec: Fields, { store, user, tokens }: ReviewContext): Fields {
   switch (kind) {
     case 'SelfSubjectReview':
       return { userInfo: user }
     case 'SelfSubjectRulesReview':
       return rules(store, user, textOf(spec['namespace']))
     case 'TokenReview':
-      return spec['token'] === token
-        ? { authenticated: true, user: admin }
-        : { user: {}, error: 'invalid bearer token' }
+      return tokenStatus(spec, tokens)
     default: {
       const groups = listOf(spec['groups']).map(textOf)
       const about = kind.startsWith('Self') ? user : { username: textOf(spec['user']), groups }
       return { allowed: isAllowed(store, about, attributesIn(spec, kind)) }
     }
   }
+}
+
+/** A token for other audiences than the requested ones is not authenticated. */
+function tokenStatus(spec: Fields, tokens: AccountTokens): Fields {
+  const holder = tokens.holderOf(textOf(spec['token']))
+  const requested = listOf(spec['audiences']).map(textOf)
+  const audiences = (holder?.audiences ?? []).filter(one =>
+    (requested.length > 0 ? requested : [apiAudience]).includes(one),
+  )
+  if (!holder || audiences.length === 0) return { user: {}, error: 'invalid bearer token' }
+  return { authenticated: true, user: holder.user, audiences }
 }
 
 function attributesIn(spec: Fields, kind: string): AccessAttributes {

@@ -3,6 +3,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../../../src/telemetry/log.ts'
+import type { AccountTokens } from '../access/account-tokens.ts'
 import type { Cluster } from '../cluster.ts'
 import type { ResponseFormat } from './requests.ts'
 
@@ -11,7 +12,7 @@ export type PodLogs = (namespace: string, name: string) => string | undefined
 
 export interface HandlerOptions {
   cluster: Cluster
-  token: string
+  tokens: AccountTokens
   log: Log
   podLogs: PodLogs
 }

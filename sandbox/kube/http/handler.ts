@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { stringify as toYaml } from 'yaml'
 import { messageOf } from '../../../src/runtime/errors.ts'
+import { apiAudience } from '../access/account-tokens.ts'
 import { attributesOf, authorize, userOf } from '../access/rbac.ts'
 import { createReview, reviewAt } from '../access/reviews.ts'
 import {
@@ -53,17 +54,18 @@ async function handle(options: HandlerOptions, request: IncomingMessage, respons
     format: responseFormat(request.headers.accept ?? '', query),
   }
   if (servePublicPath(context)) return
-  const { token } = options
-  if (request.headers.authorization !== `Bearer ${token}`) throw unauthorized()
+  const { tokens } = options
+  const holder = tokens.holderOf(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '')
+  if (!holder?.audiences.includes(apiAudience)) throw unauthorized()
   const { kinds, store } = options.cluster
-  const user = userOf(request.headers)
+  const user = userOf(request.headers, holder.user)
   const steps = path.split('/').filter(step => step !== '')
   const { text, type } = documentAt(steps, context.format, options.cluster) ?? {}
   if (text !== undefined) return send(response, 200, type ? text : `${text}\n`, type)
-  const reviewKind = reviewAt(steps)
-  if (reviewKind) {
+  const review = reviewAt(steps)
+  if (review) {
     if (request.method !== 'POST') throw methodNotAllowed()
-    return sendJson(response, 201, createReview(reviewKind, recordOf(await readBody(request)), { store, user, token }))
+    return sendJson(response, 201, createReview(review, recordOf(await readBody(request)), { store, user, tokens }))
   }
   if (steps[0] !== 'api' && steps[0] !== 'apis') throw noSuchPath()
   const target = targetOf(path, kinds)
@@ -86,6 +88,8 @@ async function serve(context: RequestContext, options: HandlerOptions, target: T
   const { request, query } = context
   if (target.subresource !== undefined) checkSubresource(target, request.method ?? '')
   if (target.subresource === 'log') return servePodLog(context, options, target)
+  if (target.subresource === 'token')
+    return sendJson(context.response, 201, options.tokens.issue(target, recordOf(await readBody(request))))
   if (!context.format.type) throw notAcceptable(responseTypes)
   if (target.name === '') return serveCollection(context, options, target)
   const { verbs, store } = options.cluster
@@ -169,6 +173,10 @@ function checkSubresource({ kind, version, name, subresource }: Target, method: 
     throw methodNotAllowed()
   }
   if (subresource === 'log' && isCore && kind.kind === 'Pod') return
+  if (subresource === 'token' && isCore && kind.kind === 'ServiceAccount') {
+    if (method === 'POST') return
+    throw methodNotAllowed()
+  }
   if (subresource === 'finalize' && isCore && kind.kind === 'Namespace' && method === 'PUT') return
   throw kind.custom ? notFound(kind, name) : noSuchResource()
 }

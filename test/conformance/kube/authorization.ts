@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connectKube } from '../../../src/kube/client.ts'
-import { openTokenReviews } from '../../../src/server/token-review.ts'
+import { openReviews } from '../../../src/server/reviews.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type KubeContext, rejection } from './context.ts'
 
@@ -86,14 +86,36 @@ export function authorizationCases(context: () => KubeContext): void {
     for (const plural of ['clusterrolebindings', 'clusterroles']) await kube.raw('DELETE', `${path(plural)}/${own}`)
   })
 
-  test('a token review returns the user of a valid token', async () => {
-    const { kube } = context()
-    const reviews = openTokenReviews(async () => connectKube(kube.access), undefined)
+  test('a token of a ServiceAccount is valid for its audience only', async () => {
+    const { kube, namespace, name } = context()
+    const own = name()
+    const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`
+    await kube.raw('POST', accounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: own } })
+    const request = async (spec: object) => {
+      const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec }
+      const answer = await kube.raw('POST', `${accounts}/${own}/token`, body)
+      return (answer.body as { status: { token: string; expirationTimestamp: string } }).status
+    }
+    const { token, expirationTimestamp } = await request({ audiences: ['multinic'], expirationSeconds: 600 })
+    assert.ok(Date.parse(expirationTimestamp) > Date.now())
+    const short = await rejection(request({ audiences: ['multinic'], expirationSeconds: 60 }))
+    assert.equal(short.status, 422)
+    const reviews = (audience: string) => openReviews(connectKube(kube.access), audience)
+    const [ours, others] = [reviews('multinic'), reviews('another-service')]
     try {
-      assert.match((await reviews.userOf((await kube.access.token?.()) ?? '')) ?? '', /admin/)
-      assert.equal(await reviews.userOf('nobody'), undefined)
+      const user = await ours.userOf(token)
+      assert.equal(user?.user, `system:serviceaccount:${namespace}:${own}`)
+      assert.ok(user?.groups.includes(`system:serviceaccounts:${namespace}`))
+      assert.equal(await others.userOf(token), undefined)
+      assert.equal(await ours.userOf((await kube.access.token?.()) ?? 'nobody'), undefined)
+      assert.equal(await ours.userOf('nobody'), undefined)
+      assert.equal(await ours.isAllowed(user, { verb: 'list', group: '', resource: 'secrets', namespace }), false)
+      const outside = connectKube({ ...kube.access, token: () => token })
+      const refused = await rejection(outside.raw('GET', '/api/v1/namespaces'))
+      assert.equal(refused.status, 401, 'such a token is none for the API server')
+      await outside.close()
     } finally {
-      await reviews.close()
+      await Promise.all([ours.close(), others.close()])
     }
   })
 }

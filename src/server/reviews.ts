@@ -1,0 +1,112 @@
+/**
+ * Reviews by the Kubernetes API server of the cluster that a server runs in: who a token belongs to (TokenReview), and
+ * whether a caller has a right there (SubjectAccessReview).
+ */
+import { createHash } from 'node:crypto'
+import { connectKube, type KubeClient } from '../kube/client.ts'
+import { type InClusterEnvironment, inClusterAccess, loadKubeconfig } from '../kube/config.ts'
+import { messageOf } from '../runtime/errors.ts'
+import { createReviewCache } from './review-cache.ts'
+import { HttpProblem } from './server.ts'
+
+export interface User {
+  user: string
+  groups: readonly string[]
+  uid?: string | undefined
+  extra?: Readonly<Record<string, readonly string[]>> | undefined
+}
+
+/** What a caller wants to do, in the words of RBAC. */
+export interface Right {
+  verb: 'get' | 'list' | 'create' | 'update' | 'impersonate'
+  /** API group. */
+  group: string
+  resource: string
+  /** Absent: in all namespaces. */
+  namespace?: string
+  /** Absent: every object. */
+  name?: string
+}
+
+export interface Reviews {
+  /** Undefined if the token is invalid or for another audience. Throws a 503 if the API server cannot be asked. */
+  userOf(token: string): Promise<User | undefined>
+  /** Throws a 503 if the API server cannot be asked. */
+  isAllowed(user: User, right: Right): Promise<boolean>
+  close(): Promise<void>
+}
+
+interface TokenReview {
+  status?: {
+    authenticated?: boolean
+    user?: { username?: string; uid?: string; groups?: string[]; extra?: Record<string, string[]> }
+    audiences?: string[]
+  }
+}
+
+const authentication = 'authentication.k8s.io/v1'
+const authorization = 'authorization.k8s.io/v1'
+const tokenMs = { known: 60_000, unknown: 5_000 }
+/** A right that was taken away is gone after this time. */
+const rightMs = { allowed: 10_000, refused: 2_000 }
+
+export function openReviews(kube: KubeClient, audience: string, now?: () => number): Reviews {
+  const clock = now ? { now } : {}
+  const users = createReviewCache<User | undefined>({
+    validMs: user => (user ? tokenMs.known : tokenMs.unknown),
+    ...clock,
+  })
+  const rights = createReviewCache<boolean>({
+    validMs: allowed => (allowed ? rightMs.allowed : rightMs.refused),
+    maxEntries: 10_000,
+    ...clock,
+  })
+
+  async function post<T>(apiVersion: string, kind: string, spec: object): Promise<T> {
+    try {
+      const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`
+      return (await kube.raw('POST', path, { apiVersion, kind, spec })).body as T
+    } catch (error) {
+      throw new HttpProblem(503, `cannot check the caller with a ${kind}: ${messageOf(error)}`)
+    }
+  }
+
+  async function reviewToken(token: string): Promise<User | undefined> {
+    const { status } = await post<TokenReview>(authentication, 'TokenReview', { token, audiences: [audience] })
+    const { username, uid, groups = [], extra } = status?.user ?? {}
+    // An API server that does not support audiences returns none: the token may be meant for another service.
+    if (!status?.authenticated || !status.audiences?.includes(audience) || !username) return undefined
+    return { user: username, groups, ...(uid && { uid }), ...(extra && { extra }) }
+  }
+
+  async function reviewRight({ user, groups, uid, extra }: User, right: Right): Promise<boolean> {
+    const { group, resource, verb, namespace, name } = right
+    const resourceAttributes = { group, resource, verb, namespace, name }
+    const { status } = await post<{ status?: { allowed?: boolean } }>(authorization, 'SubjectAccessReview', {
+      ...{ user, groups, uid, extra },
+      resourceAttributes,
+    })
+    return status?.allowed === true
+  }
+
+  return {
+    userOf: token => users.get(digestOf(token), () => reviewToken(token)),
+    isAllowed: (user, right) =>
+      rights.get(digestOf(JSON.stringify([user.user, user.groups, user.uid, user.extra, right])), () =>
+        reviewRight(user, right),
+      ),
+    close: () => kube.close(),
+  }
+}
+
+/** The cluster of KUBECONFIG, or the cluster that this process runs in. */
+export async function connectOwnCluster(
+  env: InClusterEnvironment & { KUBECONFIG?: string | undefined },
+): Promise<KubeClient> {
+  const access = env.KUBECONFIG ? await loadKubeconfig(env.KUBECONFIG) : inClusterAccess(env)
+  return connectKube(access, { attempts: 2, maxRetryDelayMs: 1_000 })
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

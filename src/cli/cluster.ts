@@ -21,7 +21,7 @@ export interface Cluster {
 /** Closes the connection when the work ends. */
 export async function withCluster<T>(io: Io, flags: ClusterFlags, work: (cluster: Cluster) => Promise<T>): Promise<T> {
   const { KUBECONFIG = '', HOME = '' } = io.env
-  const path = flags.kubeconfig ?? (KUBECONFIG.split(':')[0] || join(HOME, '.kube/config'))
+  const path = flags.kubeconfig ?? (KUBECONFIG || join(HOME, '.kube/config'))
   const access = await loadKubeconfig(path, flags.context).catch(error => {
     throw new CliError(`cannot load the kubeconfig: ${messageOf(error)}; set --kubeconfig`, { cause: error })
   })

@@ -53,7 +53,7 @@ test('relative paths start at the directory of the kubeconfig', async () => {
     cluster: { 'certificate-authority': 'pki/ca', 'tls-server-name': 'kubernetes' },
     user: { 'client-certificate': './pki/cert', 'client-key': 'pki/key', tokenFile: 'token' },
   })
-  const { token, ...access } = await loadKubeconfig(path)
+  const { token, certificates: _, ...access } = await loadKubeconfig(path)
   assert.deepEqual(access, {
     server: 'https://10.0.0.1:6443',
     ca: 'ca from a file',
@@ -76,6 +76,30 @@ test('an inline certificate, no verification, a path in the URL, a given context
     key: 'key',
     insecure: true,
   })
+})
+
+test('of a list of kubeconfigs the first file that names an entry wins, and missing files are skipped', async () => {
+  await mkdir(join(folder, 'other'))
+  await writeFile(join(folder, 'other', 'ca'), 'the other ca')
+  const other = join(folder, 'other', 'kubeconfig')
+  const cluster = { server: 'https://10.0.0.2:6443', 'certificate-authority': 'ca' }
+  await writeFile(
+    other,
+    JSON.stringify({
+      'current-context': 'there',
+      clusters: [
+        { name: 'second', cluster },
+        { name: 'c', cluster },
+      ],
+      users: [{ name: 'u', user: { token: 'of the other file' } }],
+      contexts: [{ name: 'there', context: { cluster: 'second', user: 'u' } }],
+    }),
+  )
+  const list = [join(folder, 'missing'), await kubeconfig({ user: { token: 'of the first file' } }), other].join(':')
+  assert.equal((await loadKubeconfig(list)).server, 'https://10.0.0.1:6443')
+  const { server, ca, token } = await loadKubeconfig(list, 'there')
+  assert.deepEqual([server, ca, await token?.()], ['https://10.0.0.2:6443', 'the other ca', 'of the first file'])
+  await assert.rejects(loadKubeconfig(`${folder}/a:${folder}/b`), /kubeconfig .*\/a:.*\/b: no such file/)
 })
 
 const invalid: Record<string, [config: Config, message: RegExp]> = {
@@ -144,9 +168,12 @@ test('a Pod finds the API server of its cluster', async () => {
   await writeFile(join(dir, 'token'), 'of the pod')
   await writeFile(join(dir, 'namespace'), 'multinic-system\n')
   const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
-  const { token, ...access } = inClusterAccess(env, dir)
+  const { token, certificates, ...access } = inClusterAccess(env, dir)
   assert.deepEqual(access, { server: 'https://[fd00::1]:443', ca: 'ca', namespace: 'multinic-system' })
   assert.equal(await token?.(), 'of the pod')
+  await writeFile(`${dir}/ca.new`, 'another ca')
+  await rename(`${dir}/ca.new`, join(dir, 'ca.crt'))
+  assert.deepEqual(await certificates?.(), { ca: 'another ca' })
 })
 
 test('there is no in-cluster access outside of a Pod', () => {

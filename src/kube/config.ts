@@ -5,19 +5,24 @@
  */
 import { readFileSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { withoutSlash } from '../contract/url.ts'
-import { explain, messageOf } from '../runtime/errors.ts'
+import { explain } from '../runtime/errors.ts'
 import { ExecPlugin, execCredentials, type Identity } from './exec.ts'
 
-export interface ClusterAccess {
-  /** `https://host:port`, with an optional path. */
-  server: string
+export interface Certificates {
   ca?: string
   cert?: string
   key?: string
+}
+
+export interface ClusterAccess extends Certificates {
+  /** `https://host:port`, with an optional path. */
+  server: string
+  /** The certificates that come from files. Called for each request, because others renew the files. */
+  certificates?: () => Promise<Certificates>
   /** The expected name in the server certificate. */
   servername?: string
   insecure?: boolean
@@ -60,12 +65,31 @@ const Kubeconfig = z.object({
   users: z.array(z.object({ name: z.string(), user: z.unknown() })).default([]),
   contexts: z.array(z.object({ name: z.string(), context: z.unknown() })).default([]),
 })
+/** A kubeconfig and the directory at which its relative paths start. */
+type Located = z.output<typeof Kubeconfig> & { directory: string }
 
-/** Reads one kubeconfig. `context` overrides its `current-context`. Relative paths start at its directory. */
+/**
+ * Reads a kubeconfig, or a list of them with colons as in KUBECONFIG. As in kubectl, the first file that names an entry wins,
+ * and files of a list may be missing. `context` overrides `current-context`.
+ */
 export async function loadKubeconfig(path: string, context?: string): Promise<ClusterAccess> {
+  const paths = path.split(delimiter).filter(Boolean)
+  const files = await Promise.all(paths.map(one => kubeconfigAt(one, paths.length > 1)))
+  const found = files.filter(file => file !== undefined)
   try {
-    return await accessFrom(await readFile(path, 'utf8'), { directory: resolve(dirname(path)), trusted: true }, context)
+    if (found.length === 0) throw new Error('no such file')
+    return await accessFrom(found, { trusted: true }, context)
   } catch (error) {
+    throw explain(`kubeconfig ${path}`, error)
+  }
+}
+
+async function kubeconfigAt(path: string, mayBeMissing: boolean): Promise<Located | undefined> {
+  try {
+    const text = await readFile(path, 'utf8')
+    return { ...validated(Kubeconfig, yamlFrom(text), ''), directory: resolve(dirname(path)) }
+  } catch (error) {
+    if (mayBeMissing && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw explain(`kubeconfig ${path}`, error)
   }
 }
@@ -75,29 +99,27 @@ export async function loadKubeconfig(path: string, context?: string): Promise<Cl
  * have a local file such as our own token sent to another server.
  */
 export async function kubeconfigFrom(text: string, context?: string): Promise<ClusterAccess> {
-  return accessFrom(text, { directory: '/', trusted: false }, context)
+  const file = { ...validated(Kubeconfig, yamlFrom(text), ''), directory: '/' }
+  return accessFrom([file], { trusted: false }, context)
 }
 
 interface Origin {
-  directory: string
   /** The kubeconfig may name programs and files. */
   trusted: boolean
 }
 
-async function accessFrom(text: string, { directory, trusted }: Origin, requested?: string): Promise<ClusterAccess> {
-  const config = validated(Kubeconfig, yamlFrom(text), '')
-  const contextName = requested ?? config['current-context']
+async function accessFrom(files: readonly Located[], { trusted }: Origin, requested?: string): Promise<ClusterAccess> {
+  const contextName = requested ?? files.map(file => file['current-context']).find(Boolean)
   if (!contextName) throw new Error('current-context: missing, and no context was given')
 
-  const context = validated(
-    Context,
-    named(config.contexts, 'contexts', contextName).context,
-    `contexts[${contextName}].`,
-  )
+  const context = validated(Context, named(files, 'contexts', contextName).context, `contexts[${contextName}].`)
   const clusterAt = `clusters[${context.cluster}].cluster.`
-  const cluster = validated(Cluster, named(config.clusters, 'clusters', context.cluster).cluster, clusterAt)
+  const clusterEntry = named(files, 'clusters', context.cluster)
+  const cluster = validated(Cluster, clusterEntry.cluster, clusterAt)
   const userAt = `users[${context.user}].user.`
-  const user = context.user ? validated(User, named(config.users, 'users', context.user).user ?? {}, userAt) : {}
+  const userEntry = context.user ? named(files, 'users', context.user) : undefined
+  const user = validated(User, userEntry?.user ?? {}, userAt)
+  const directory = userEntry?.directory ?? clusterEntry.directory
 
   for (const plugin of ['auth-provider', 'username'] as const) {
     if (user[plugin] !== undefined)
@@ -108,19 +130,20 @@ async function accessFrom(text: string, { directory, trusted }: Origin, requeste
 
   if (!trusted) rejectFiles(cluster, user, { clusterAt, userAt })
 
-  const material = (inline: string | undefined, file: string | undefined, at: string) =>
-    inline !== undefined ? Buffer.from(inline, 'base64').toString('utf8') : file && read(resolve(directory, file), at)
-  const ca = await material(
-    cluster['certificate-authority-data'],
-    cluster['certificate-authority'],
-    `${clusterAt}certificate-authority`,
-  )
-  const cert = await material(
-    user['client-certificate-data'],
-    user['client-certificate'],
-    `${userAt}client-certificate`,
-  )
-  const key = await material(user['client-key-data'], user['client-key'], `${userAt}client-key`)
+  const fields = {
+    ca: { of: cluster, field: 'certificate-authority', at: clusterAt, directory: clusterEntry.directory },
+    cert: { of: user, field: 'client-certificate', at: userAt, directory },
+    key: { of: user, field: 'client-key', at: userAt, directory },
+  } as const
+  const inline: Certificates = {}
+  const renewed: Record<string, () => Promise<string>> = {}
+  for (const [name, { of, field, at, directory }] of Object.entries(fields)) {
+    const { [`${field}-data`]: data, [field]: file } = of as Record<string, string | undefined>
+    if (data !== undefined) inline[name as keyof Certificates] = Buffer.from(data, 'base64').toString('utf8')
+    else if (file) renewed[name] = textFromFile(resolve(directory, file), `${at}${field}`)
+  }
+  const certificates = certificatesFrom(renewed)
+  const { ca, cert, key } = { ...inline, ...(await certificates()) }
   if (cert && !key) throw new Error(`${userAt}client-key: required with client-certificate`)
   if (key && !cert) throw new Error(`${userAt}client-certificate: required with client-key`)
 
@@ -138,6 +161,7 @@ async function accessFrom(text: string, { directory, trusted }: Origin, requeste
     ...(ca && { ca }),
     ...(cert && { cert }),
     ...(key && { key }),
+    ...(Object.keys(renewed).length > 0 && { certificates }),
     ...(cluster['tls-server-name'] && { servername: cluster['tls-server-name'] }),
     ...(cluster['insecure-skip-tls-verify'] && { insecure: true }),
     ...(cluster['proxy-url'] && { proxy: cluster['proxy-url'] }),
@@ -192,6 +216,7 @@ export function inClusterAccess(
     return {
       server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
       ca: readFileSync(join(dir, 'ca.crt'), 'utf8'),
+      certificates: certificatesFrom({ ca: textFromFile(join(dir, 'ca.crt'), 'the CA of the ServiceAccount') }),
       token: tokenFromFile(join(dir, 'token')),
       ...(namespace && { namespace }),
     }
@@ -201,16 +226,35 @@ export function inClusterAccess(
 }
 
 /** A token file that is renewed from outside: read again when it changes, and at least once a minute. */
-export function tokenFromFile(path: string, now = () => performance.now()): () => Promise<string> {
-  let cached: { token: string; version: string; at: number } | undefined
+export function tokenFromFile(path: string, now?: () => number): () => Promise<string> {
+  const text = textFromFile(path, `token file ${path}`, now)
   return async () => {
-    const { mtimeMs, ino, size } = await stat(path)
-    const version = `${ino}:${mtimeMs}:${size}`
-    if (cached?.version === version && now() - cached.at < 60_000) return cached.token
-    const token = (await readFile(path, 'utf8')).trim()
+    const token = (await text()).trim()
     if (!token) throw new Error(`token file ${path} is empty`)
-    cached = { token, version, at: now() }
     return token
+  }
+}
+
+/** A file that is renewed from outside. `what` names it in errors. */
+function textFromFile(path: string, what: string, now = () => performance.now()): () => Promise<string> {
+  let cached: { text: string; version: string; at: number } | undefined
+  return async () => {
+    try {
+      const { mtimeMs, ino, size } = await stat(path)
+      const version = `${ino}:${mtimeMs}:${size}`
+      if (cached?.version === version && now() - cached.at < 60_000) return cached.text
+      cached = { text: await readFile(path, 'utf8'), version, at: now() }
+      return cached.text
+    } catch (error) {
+      throw explain(what, error)
+    }
+  }
+}
+
+function certificatesFrom(files: { [name in keyof Certificates]: () => Promise<string> }) {
+  return async (): Promise<Certificates> => {
+    const read = Object.entries(files).map(async ([name, text]) => [name, await text()] as const)
+    return Object.fromEntries(await Promise.all(read))
   }
 }
 
@@ -223,10 +267,13 @@ function validated<S extends z.ZodType>(schema: S, value: unknown, at: string): 
   throw new Error(lines.join('; '))
 }
 
-function named<T extends { name: string }>(list: T[], field: string, name: string): T {
-  const found = list.find(one => one.name === name)
-  if (!found) throw new Error(`${field}: no entry named ${name}`)
-  return found
+/** The entry of the first file that names it, with the directory of that file. */
+function named<F extends 'clusters' | 'users' | 'contexts'>(files: readonly Located[], field: F, name: string) {
+  for (const file of files) {
+    const found: Located[F][number] | undefined = file[field].find(one => one.name === name)
+    if (found) return { ...found, directory: file.directory }
+  }
+  throw new Error(`${field}: no entry named ${name}`)
 }
 
 /** The message of the parser would quote the line, which may contain a token. */
@@ -235,14 +282,6 @@ function yamlFrom(text: string): unknown {
     return parse(text, { prettyErrors: false })
   } catch {
     throw new Error('is not valid YAML')
-  }
-}
-
-async function read(path: string, at: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    throw new Error(`${at}: ${messageOf(error)}`, { cause: error })
   }
 }
 

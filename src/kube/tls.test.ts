@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { type HttpStub, json, serve } from '../../test/support/http-stub.ts'
 import { connectKube } from './client.ts'
-import type { ClusterAccess } from './config.ts'
+import { type ClusterAccess, loadKubeconfig } from './config.ts'
 import { isRetryable } from './errors.ts'
 import { nodes } from './resources.ts'
 
@@ -41,11 +41,16 @@ async function issue(name: string, extension: string): Promise<{ cert: string; k
   return { cert: await readFile(at('crt'), 'utf8'), key: await readFile(at('key'), 'utf8') }
 }
 
+async function selfSigned(name: string): Promise<{ cert: string; key: string }> {
+  const at = (end: string) => join(folder, `${name}.${end}`)
+  const self = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
+  await run('openssl', [...self, '-subj', `/CN=${name}`, '-keyout', at('key'), '-out', at('crt')])
+  return { cert: await readFile(at('crt'), 'utf8'), key: await readFile(at('key'), 'utf8') }
+}
+
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'multinic-tls-'))
-  const self = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-  await run('openssl', [...self, '-subj', '/CN=ca', '-keyout', join(folder, 'ca.key'), '-out', join(folder, 'ca.crt')])
-  ca = await readFile(join(folder, 'ca.crt'), 'utf8')
+  ca = (await selfSigned('ca')).cert
   const served = await issue('server', 'subjectAltName=DNS:kubernetes\nextendedKeyUsage=serverAuth\n')
   const client = await issue('client', 'extendedKeyUsage=clientAuth\n')
   cert = client.cert
@@ -87,6 +92,34 @@ test('a changed client certificate is presented from the next request on', async
     assert.equal((await bare.list(nodes)).resourceVersion, 'known')
   } finally {
     await bare.close()
+  }
+})
+
+test('certificates in files are read again when the files change', async () => {
+  const at = (name: string) => join(folder, name)
+  const write = (files: Record<string, string>) =>
+    Promise.all(Object.entries(files).map(([name, text]) => writeFile(at(name), text)))
+  const stranger = await selfSigned('other')
+  await write({ 'files.ca': stranger.cert, 'files.crt': stranger.cert, 'files.key': stranger.key })
+  const cluster = { server: server.url, 'certificate-authority': 'files.ca', 'tls-server-name': 'kubernetes' }
+  await write({
+    kubeconfig: JSON.stringify({
+      'current-context': 'x',
+      clusters: [{ name: 'x', cluster }],
+      users: [{ name: 'x', user: { 'client-certificate': 'files.crt', 'client-key': 'files.key' } }],
+      contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
+    }),
+  })
+  const kube = connectKube(await loadKubeconfig(at('kubeconfig')), { attempts: 1 })
+  const seen = async () => (await kube.list(nodes)).resourceVersion
+  try {
+    await assert.rejects(seen(), /certificate/)
+    await write({ 'files.ca': ca })
+    assert.equal(await seen(), 'stranger')
+    await write({ 'files.crt': cert, 'files.key': key })
+    assert.equal(await seen(), 'known')
+  } finally {
+    await kube.close()
   }
 })
 

@@ -9,9 +9,8 @@ import { BodyError, readBody } from '../runtime/bounded-body.ts'
 import { explain } from '../runtime/errors.ts'
 import { retry } from '../runtime/retry.ts'
 import type { Log } from '../telemetry/log.ts'
-import type { ClusterAccess } from './config.ts'
+import type { Certificates, ClusterAccess } from './config.ts'
 import { isRetryable, KubeError, kubeErrorFrom, timedOut } from './errors.ts'
-import type { Identity } from './exec.ts'
 import { parseWithoutManagedFields } from './managed-fields.ts'
 
 export interface TransportOptions {
@@ -53,13 +52,13 @@ export interface Transport {
 export function createTransport(access: ClusterAccess, options: TransportOptions): Transport {
   const { origin, pathname } = new URL(access.server)
   const base = withoutSlash(pathname)
-  const tlsFor = ({ cert, key }: Partial<Identity>) => ({
+  const tlsFor = ({ ca, cert, key }: Certificates) => ({
     timeout: Math.min(10_000, options.requestTimeoutMs),
     allowH2: false,
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
     rejectUnauthorized: !access.insecure,
-    ...(access.ca && { ca: access.ca }),
+    ...(ca && { ca }),
     ...(cert && { cert }),
     ...(key && { key }),
     ...(access.servername && { servername: access.servername }),
@@ -78,18 +77,19 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
       ? new ProxyAgent({ ...poolOptions, uri: access.proxy, requestTls: tls })
       : new Pool(origin, { ...poolOptions, connect: tls })
   }
-  const poolsFor = (identity: Partial<Identity>) => {
-    const tls = tlsFor(identity)
-    return { identity, requests: pool(32, tls), watches: pool(null, tls) }
+  const poolsFor = (certificates: Certificates) => {
+    const tls = tlsFor(certificates)
+    return { certificates, requests: pool(32, tls), watches: pool(null, tls) }
   }
   let pools = poolsFor(access)
 
-  /** A new client certificate needs new connections; running requests end on the old ones. */
+  /** New certificates need new connections; running requests end on the old ones. */
   async function poolFor(use: 'requests' | 'watches'): Promise<Dispatcher> {
-    const identity = await access.identity?.()
-    if (identity && identity.cert !== pools.identity.cert) {
+    const { certificates: old } = pools
+    const current = { ...old, ...(await access.certificates?.()), ...(await access.identity?.()) }
+    if (current.ca !== old.ca || current.cert !== old.cert || current.key !== old.key) {
       const { requests, watches } = pools
-      pools = poolsFor(identity)
+      pools = poolsFor(current)
       for (const old of [requests, watches])
         old.close().catch(error => options.log.debug('cannot close connections', { error }))
     }

@@ -100,7 +100,8 @@ async function readFiles(access: DirectAccess, base: string, settings: ViolaSett
   const fixed = access.token
   const token = access.tokenFile ? tokenFromFile(resolve(base, access.tokenFile)) : fixed ? () => fixed : pod?.token
   if (!token) throw new Error('kubeToken or kubeTokenFile is missing')
-  return { server: withoutSlash(server), token, ...(ca && { ca }) }
+  const renewed = !access.caPath && pod?.certificates
+  return { server: withoutSlash(server), token, ...(ca && { ca }), ...(renewed && { certificates: renewed }) }
 }
 
 async function fileVersions(access: DirectAccess, base: string): Promise<string> {

@@ -2,6 +2,7 @@
  * Errors of our HTTP APIs: application/problem+json, with every invalid field by path.
  */
 import { z } from 'zod'
+import type { FieldError } from './interfaces.ts'
 
 export const problem = z
   .object({
@@ -16,12 +17,30 @@ export const problem = z
 export type Problem = z.infer<typeof problem>
 
 /** Issues of a failed parse by path, in the notation of Kubernetes: `[0].interfaces[2].mtu`. */
-export function fieldErrors(error: z.ZodError, at = ''): { path: string; message: string }[] {
-  return error.issues.map(issue => ({ path: pathText(issue.path, at), message: issue.message }))
+export function fieldErrors(error: z.ZodError, at = ''): FieldError[] {
+  return error.issues.slice(0, maxErrors).map(issue => ({ path: pathText(issue.path, at), message: issue.message }))
+}
+
+/** Further errors of a request are not reported. */
+export const maxErrors = 100
+
+/**
+ * The first list, at any depth, with more entries than any list of our contracts may have. A schema collects an issue for
+ * every invalid entry of a list before it refuses the list for its length.
+ */
+export function longListIn(value: unknown, maxLength: number, path: PropertyKey[] = []): FieldError | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (Array.isArray(value) && value.length > maxLength)
+    return { path: pathText(path, ''), message: `too many entries: ${value.length}, at most ${maxLength}` }
+  for (const [key, entry] of Object.entries(value)) {
+    const found = longListIn(entry, maxLength, [...path, Array.isArray(value) ? Number(key) : key])
+    if (found) return found
+  }
+  return undefined
 }
 
 /** The first errors in one line, for `detail` of a problem. */
-export function summaryOf(errors: readonly { path: string; message: string }[]): string {
+export function summaryOf(errors: readonly FieldError[]): string {
   const shown = errors.slice(0, 5).map(({ path, message }) => (path ? `${path}: ${message}` : message))
   const more = errors.length - shown.length
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')

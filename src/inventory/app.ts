@@ -2,9 +2,18 @@
  * The inventory over HTTP: reads, search, history, an event stream of changes, and writes of a remote operator.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Deviation, type InventoryRecord, inventoryWrites, recordsPath } from '../contract/inventory.ts'
+import { z } from 'zod'
+import type { FieldError } from '../contract/interfaces.ts'
+import {
+  type Deviation,
+  type InventoryRecord,
+  type InventoryWrite,
+  inventoryWrite,
+  maxWrites,
+  recordsPath,
+} from '../contract/inventory.ts'
 import { openApiDocument } from '../contract/openapi.ts'
-import { fieldErrors, summaryOf } from '../contract/problem.ts'
+import { fieldErrors, longListIn, maxErrors, summaryOf } from '../contract/problem.ts'
 import { type Access, type Caller, providerRight } from '../server/access.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
 import { limitAddresses } from '../server/rate-limit.ts'
@@ -42,6 +51,8 @@ export interface InventoryAppOptions {
 }
 
 const maxPageSize = 5_000
+/** No list of a record is longer: interfaces, their addresses and their routes. */
+const maxListLength = 100
 const maxId = Number.MAX_SAFE_INTEGER
 const retryMs = 2_000
 
@@ -179,14 +190,10 @@ export function createInventoryApp({
     },
 
     [`put ${recordsPath}`]: async (request, reply) => {
-      const parsed = inventoryWrites.safeParse(request.body)
-      if (!parsed.success) {
-        const errors = fieldErrors(parsed.error)
-        throw new HttpProblem(400, `invalid body: ${summaryOf(errors)}`, errors)
-      }
-      await requireWrite(callers.get(request) as Caller, parsed.data.records)
-      await store.put(parsed.data.records)
-      metrics.count('inventory_writes_total', parsed.data.records.length)
+      const records = recordsFrom(request.body)
+      await requireWrite(callers.get(request) as Caller, records)
+      await store.put(records)
+      metrics.count('inventory_writes_total', records.length)
       return reply.code(204).send()
     },
 
@@ -216,6 +223,24 @@ export function createInventoryApp({
   serveDashboard(app, webDir, log)
   app.addHook('onClose', () => access.close())
   return app
+}
+
+/** Validates record by record and stops after `maxErrors` errors. */
+function recordsFrom(body: unknown): InventoryWrite[] {
+  const { records } = z.object({ records: z.array(z.unknown()).max(maxWrites) }).safeParse(body).data ?? {}
+  const errors: FieldError[] = []
+  const valid: InventoryWrite[] = []
+  if (!records) errors.push({ path: 'records', message: `must be a list of at most ${maxWrites} records` })
+  for (const [position, record] of records?.entries() ?? []) {
+    if (errors.length >= maxErrors) break
+    const tooLong = longListIn(record, maxListLength, ['records', position])
+    const parsed = tooLong ? undefined : inventoryWrite.safeParse(record)
+    if (tooLong) errors.push(tooLong)
+    else if (parsed?.success) valid.push(parsed.data)
+    else if (parsed) errors.push(...fieldErrors(parsed.error, `records[${position}]`))
+  }
+  if (errors.length > 0) throw new HttpProblem(400, `invalid body: ${summaryOf(errors)}`, errors.slice(0, maxErrors))
+  return valid
 }
 
 /** Sends every history entry after `after`, in order, until the reader disconnects. */

@@ -86,6 +86,8 @@ function createPut({ db, lockForWrite, notifyReplicas }: Engine, now: () => Date
         return isChanged
       })
       if (changed) onChange()
+      // Its promises are settled at once: without this, the thread would be blocked until the last chunk is written.
+      if (start + chunkSize < writes.length) await new Promise(setImmediate)
     }
   }
 }

@@ -14,7 +14,7 @@ import {
   verdictsAnswer,
   verdictsPath,
 } from '../contract/operator-api.ts'
-import { fieldErrors } from '../contract/problem.ts'
+import { fieldErrors, longListIn } from '../contract/problem.ts'
 import { reasonText } from '../contract/reasons/catalogue.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Access, Caller } from '../server/access.ts'
@@ -48,6 +48,9 @@ export interface OperatorAppOptions extends OperatorApiDeps {
   metrics: Exposition
   ready: () => string[]
 }
+
+/** vmNames is the longest list of an OpenstackConfig. */
+const maxListLength = 5_000
 
 const authorization = { authorization: 'Bearer token of a caller who may list OpenstackConfigs.' }
 
@@ -114,6 +117,8 @@ export function serveOperatorApi(app: FastifyInstance, deps: () => OperatorApiDe
     },
 
     [`post ${planPath}`]: async (request, reply) => {
+      const tooLong = longListIn(request.body, maxListLength)
+      if (tooLong) throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', [tooLong])
       const parsed = openstackConfig.safeParse(request.body)
       if (!parsed.success)
         throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', fieldErrors(parsed.error))

@@ -191,3 +191,50 @@ test('an unreadable list is an error, not an empty cluster', async () => {
   await using it = await aViola(() => ({ status: 200, body: { items: [{ nodeName: 7 }], resourceVersion: '' } }))
   await assert.rejects(it.viola.list(), /unexpected format/)
 })
+
+const listed = (n: number) => ({ nodeName: `worker-${n}`, specHash: 'h', generation: 1, interfaces: [] })
+
+test('a list of many nodes is read page by page, and later compared by its version alone', async () => {
+  await using it = await aViola(({ query, headers }) => {
+    if (headers['if-none-match'] === '"v1"') return { status: 304 }
+    const from = Number(query.get('cursor') ?? 0)
+    const link = `</v1/k8s/multinic/node-configs?limit=500&cursor=${from + 1}>; rel="next"`
+    const body = { items: [listed(from)], resourceVersion: 'v1' }
+    return { status: 200, body, headers: { etag: '"v1"', ...(from < 3 && { link }) } }
+  })
+  const { nodes } = await it.viola.list()
+  assert.equal(nodes.length, 4)
+  assert.equal((await it.viola.list()).nodes, nodes)
+  assert.deepEqual(
+    it.requests.map(({ query }) => `${query.get('limit')} ${query.get('cursor')}`),
+    ['500 null', '500 1', '500 2', '500 3', '500 null'],
+  )
+})
+
+test('a list that changes between its pages is read again in full', async () => {
+  await using it = await aViola(({ query, headers, previous }) => {
+    if (headers['if-none-match'] !== undefined) return { status: 304 }
+    const link = '<?limit=500&cursor=1>; rel="next"'
+    const isFirst = !query.has('cursor')
+    const body = { items: [listed(isFirst ? 0 : 1)], resourceVersion: '' }
+    return { status: 200, body, headers: { etag: `"v${previous}"`, ...(isFirst && { link }) } }
+  })
+  await it.viola.list()
+  assert.equal((await it.viola.list()).nodes.length, 2)
+  assert.equal(it.requests.length, 4)
+})
+
+test('a list that leads back to itself is an error', async () => {
+  await using it = await aViola(() => ({
+    status: 200,
+    body: { items: [listed(0)], resourceVersion: '' },
+    headers: { link: '<?limit=500>; rel="next"' },
+  }))
+  await assert.rejects(it.viola.list(), /repeats its node configs/)
+})
+
+test('results for more nodes than were sent are ignored, whatever they contain', async () => {
+  const results = Array(100_000).fill({})
+  await using it = await aViola(() => ({ status: 200, body: { applied: 1, output: '', results } }))
+  assert.equal((await it.viola.post([{ nodeName: 'worker-1', interfaces: [] }])).results.size, 0)
+})

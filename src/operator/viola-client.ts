@@ -99,23 +99,33 @@ export function createViolaApi({ http, endpoint, providerId, token }: ViolaOptio
   return {
     async list(signal) {
       if (unsupported.has('GET')) return 'unsupported'
-      const answer = await send({
-        method: 'GET',
-        url,
-        headers: { ...headers, ...(last && { 'if-none-match': last.etag }) },
-        signal,
-        accept: status => status < 500 && status !== 429,
-      })
-      if (answer.status === 304 && last) return last.nodes
-      if (isUnsupported(answer)) {
-        unsupported.add('GET')
-        return 'unsupported'
+      const known = last
+      const byDigest = new Map<string, DeliveredNode>()
+      const etags = new Set<unknown>()
+      let next: string | undefined = `?limit=${pageSize}`
+      while (next !== undefined) {
+        const isFirst: boolean = etags.size === 0
+        const answer: HttpAnswer = await send({
+          method: 'GET',
+          url: `${url}${next}`,
+          headers: { ...headers, ...(isFirst && known && { 'if-none-match': known.etag }) },
+          signal,
+          accept: status => status < 500 && status !== 429,
+        })
+        if (isFirst && answer.status === 304 && known) return known.nodes
+        if (isFirst && isUnsupported(answer)) {
+          unsupported.add('GET')
+          return 'unsupported'
+        }
+        if (answer.status !== 200) throw refusal('GET', answer)
+        readPage(answer.body, byDigest, known?.byDigest)
+        etags.add(answer.headers['etag'])
+        next = nextQuery(answer.headers['link'])
       }
-      if (answer.status !== 200) throw refusal('GET', answer)
-      const byDigest = readList(answer.body, last?.byDigest)
       const nodes = [...byDigest.values()]
-      const { etag } = answer.headers
-      last = typeof etag === 'string' ? { etag, nodes, byDigest } : undefined
+      const [etag] = etags
+      // Pages of different versions are current enough, but their version is none that Viola knows.
+      last = etags.size === 1 && typeof etag === 'string' ? { etag, nodes, byDigest } : undefined
       return nodes
     },
 
@@ -129,8 +139,7 @@ export function createViolaApi({ http, endpoint, providerId, token }: ViolaOptio
         anyBody: true,
         accept: status => status !== 429 && status !== 503,
       })
-      const parsed = violaPostAnswer.safeParse(answer.body)
-      const results = parsed.success ? parsed.data.results : []
+      const results = resultsIn(answer.body, nodes.length)
       const accepted = [200, 201, 202, 204].includes(answer.status)
       if (!accepted && results.length === 0) throw refusal('POST', answer)
       return { results: new Map(results.map(({ nodeName, ...result }) => [nodeName, result])) }
@@ -156,21 +165,42 @@ export function createViolaApi({ http, endpoint, providerId, token }: ViolaOptio
   }
 }
 
+/** Results that fit the request. zod would collect an issue for each of a million invalid ones. */
+function resultsIn(body: unknown, sent: number): readonly ViolaResult[] {
+  const results = (body as { results?: unknown } | null | undefined)?.results
+  if (!Array.isArray(results) || results.length > sent) return []
+  return violaPostAnswer.safeParse(body).data?.results ?? []
+}
+
+/** A page of our Viola. Others may answer with all nodes at once. */
+const pageSize = 500
+const maxNodes = 20_000
+
+/** Only the query of the link is used: the host is ours. */
+function nextQuery(link: string | string[] | undefined): string | undefined {
+  return typeof link === 'string' ? /<[^<>?]*(\?[^<>]*)>; *rel="next"/.exec(link)?.[1] : undefined
+}
+
 /**
- * The nodes of a list, by the digest of their content. An unchanged node stays the same object: to parse a thousand nodes
- * because one changed would cost more than the rest of a sync.
+ * Adds the nodes of a page, by the digest of their content. An unchanged node stays the same object: to parse a thousand
+ * nodes because one changed would cost more than the rest of a sync.
  */
-function readList(body: unknown, before: ReadonlyMap<string, DeliveredNode> = new Map()): Map<string, DeliveredNode> {
-  const items = (body as { items?: unknown } | undefined)?.items
+function readPage(
+  body: unknown,
+  into: Map<string, DeliveredNode>,
+  before: ReadonlyMap<string, DeliveredNode> = new Map(),
+): void {
+  const items = (body as { items?: unknown } | null | undefined)?.items
   if (!Array.isArray(items)) throw unusable()
-  return new Map(
-    items.map((item: unknown) => {
-      const digest = createHash('sha256')
-        .update(JSON.stringify(item) ?? '')
-        .digest('base64')
-      return [digest, before.get(digest) ?? readNode(item)]
-    }),
-  )
+  const count = into.size
+  for (const item of items) {
+    const digest = createHash('sha256')
+      .update(JSON.stringify(item) ?? '')
+      .digest('base64')
+    into.set(digest, before.get(digest) ?? readNode(item))
+    if (into.size > maxNodes) throw new ViolaError(`viola: the list has more than ${maxNodes} node configs`)
+  }
+  if (items.length > 0 && into.size === count) throw new ViolaError('viola: the list repeats its node configs')
 }
 
 function readNode(item: unknown): DeliveredNode {

@@ -35,6 +35,9 @@ export interface ViolaClientsOptions {
   onCall?: ((call: Call) => void) | undefined
 }
 
+/** A page of 500 nodes with ten interfaces each. */
+const limits = { elements: 600_000 }
+
 export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
   const { ca, clientCert, clientKey, store, proxies, onCall } = options
   /** Connections of a dropped client close by themselves when they are idle. */
@@ -48,7 +51,7 @@ export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
       const connectionKey = JSON.stringify([endpoint, timeoutMs, insecure, isOwn])
       const http = connections.use(user, connectionKey, () => {
         const tls = { ca, insecure, ...(isOwn && { cert: clientCert, key: clientKey }) }
-        return createHttp({ service: 'viola', timeoutMs, tls, proxies, onCall })
+        return createHttp({ service: 'viola', timeoutMs, tls, proxies, onCall, limits })
       })
       const digest = createHash('sha256')
         .update(token ?? '')

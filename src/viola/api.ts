@@ -54,6 +54,8 @@ export const violaApi: Api = {
       required,
       query: {
         nodeName: 'Only this node.',
+        limit: 'Page size; the Link header points to the next page.',
+        cursor: 'Start of the next page, from the Link header.',
         since: 'resourceVersion of an earlier response. The response is a 304 if nothing changed since.',
         watch: '`true` (or accept: text/event-stream): stream all changes as server-sent events.',
       },

@@ -251,6 +251,23 @@ test('a read returns the status, and 304 until something changes', async () => {
   })
 })
 
+test('a list has pages, by the names of the nodes', async () => {
+  const provider = 'paged'
+  await viola.post(
+    ['c', 'a', 'b'].map(name => aNodeOf(`paged-${name}`)),
+    { provider },
+  )
+  const pages: string[][] = []
+  let next: string | undefined = '?limit=2'
+  while (next !== undefined) {
+    const { json, headers } = await viola.list(next, { provider })
+    pages.push(json.items.map(({ nodeName }: { nodeName: string }) => nodeName))
+    next = /(\?[^>]*)>; rel="next"/.exec(String(headers['link']))?.[1]
+  }
+  assert.deepEqual(pages, [['paged-a', 'paged-b'], ['paged-c']])
+  assert.equal((await viola.list('?limit=0', { provider })).status, 400)
+})
+
 test('a watch sends existing node configs and every change, and ends when the server stops', async () => {
   const other = await aViola({ KUBECONFIG: biz.api.kubeconfig })
   await other.post([aNodeOf('streamed')], { provider: 'watched-provider' })

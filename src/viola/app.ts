@@ -10,7 +10,7 @@ import { providerHeader, violaPath } from '../contract/viola.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type Access, type Caller, providerRight } from '../server/access.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
-import { type Handler, isNotModified, queryOf, serveApi } from '../server/routes.ts'
+import { type Handler, isNotModified, nextLink, queryOf, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
@@ -21,7 +21,7 @@ import { applyDecisions, isUnreachable, type Outcome } from './apply.ts'
 import { type Cluster, fingerprintOf } from './cluster/cluster.ts'
 import { drainBeforeClose } from './drain.ts'
 import { belongsTo, otherOwners, planNodeConfigs, toViolaNode } from './plan.ts'
-import { nodesFrom } from './request.ts'
+import { nodesFrom, pageOf } from './request.ts'
 import { type RequestTrace, requestTrace } from './request-trace.ts'
 import { responseTo } from './response.ts'
 import { UnusableTarget } from './targets/target-credentials.ts'
@@ -134,7 +134,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
 
     [`get ${violaPath}`]: async (request, reply) => {
       const { providerId } = authorizedFor(request)
-      const { nodeName, since, watch } = queryOf(request)
+      const { nodeName, since, watch, limit, cursor } = queryOf(request)
       if (watch === 'true' || request.headers.accept?.includes('text/event-stream'))
         return inCluster(providerId, cluster => streamChanges(cluster, providerId, nodeName, () => streams.open(reply)))
       const all = await inCluster(providerId, async cluster => (await cluster.observe()).list())
@@ -143,7 +143,9 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       )
       const resourceVersion = fingerprintOf(objects)
       if (isNotModified(request, reply, resourceVersion) || since === resourceVersion) return reply.code(304).send()
-      const items = objects.map(toViolaNode).sort((a, b) => (a.nodeName < b.nodeName ? -1 : 1))
+      const { page, next } = pageOf(objects, limit, cursor)
+      if (next !== undefined) reply.header('link', nextLink(request.url, next))
+      const items = page.map(toViolaNode)
       return reply.type('application/json').send(JSON.stringify({ items, resourceVersion }))
     },
 

@@ -100,6 +100,12 @@ for (const [name, [node, existing, expected]] of Object.entries(cases)) {
   })
 }
 
+test('a thousand nodes that map to the same object are refused with short messages', () => {
+  const nodes = Array.from({ length: 1_000 }, (_, n) => ({ ...requested(), nodeName: `w${n}`, objectName: 'w' }))
+  const decisions = planNodeConfigs(nodes, { providerId, existing: () => undefined, mayTakeOver: () => true })
+  assert.ok(decisions.every(decision => decision.do === 'refuse' && decision.message.length < 100))
+})
+
 test('two nodes of one request that map to the same object are both refused, and the others are not', () => {
   const interfaces: object[] = []
   const { nodes } = nodesFrom(

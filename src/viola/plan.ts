@@ -41,18 +41,18 @@ export function otherOwners(
 }
 
 export function planNodeConfigs(nodes: readonly RequestedNode[], context: PlanContext): Decision[] {
-  const first = new Map<string, RequestedNode>()
-  const duplicates = new Set<string>()
-  for (const node of nodes) {
-    if (first.has(node.objectName)) duplicates.add(node.objectName)
-    else first.set(node.objectName, node)
-  }
+  const byObject = Map.groupBy(nodes, ({ objectName }) => objectName)
   return nodes.map(node => {
-    if (!duplicates.has(node.objectName)) return planNodeConfig(node, context.existing(node.objectName), context)
-    const names = nodes.filter(({ objectName }) => objectName === node.objectName).map(({ nodeName }) => nodeName)
-    return { do: 'refuse', node, message: `${names.join(' and ')} map to the same object ${node.objectName}` }
+    const sharing = byObject.get(node.objectName) ?? []
+    if (sharing.length <= 1) return planNodeConfig(node, context.existing(node.objectName), context)
+    const names = sharing.slice(0, maxNamed).map(({ nodeName }) => nodeName)
+    const more = sharing.length > maxNamed ? ` and ${sharing.length - maxNamed} more` : ''
+    return { do: 'refuse', node, message: `${names.join(' and ')}${more} map to the same object ${node.objectName}` }
   })
 }
+
+/** Names in a message about nodes that share an object. */
+const maxNamed = 5
 
 export function planNodeConfig(
   node: RequestedNode,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { maxErrors } from '../contract/problem.ts'
 import { maxPostNodes } from '../contract/viola.ts'
 import { HttpProblem } from '../server/server.ts'
-import { maxErrors, nodesFrom } from './request.ts'
+import { nodesFrom } from './request.ts'
 
 const macAddress = '02:00:00:00:00:01'
 const other = '02:00:00:00:00:02'

@@ -1,5 +1,5 @@
 /**
- * Parses the body of a POST: its nodes with complete interfaces, or its errors by path.
+ * Parses requests: the nodes of a POST with complete interfaces, or its errors by path, and the page of a GET.
  *
  * A hostile body must not cost more than its size: list lengths are checked before the schema, nodes are validated one by
  * one, and validation stops after `maxErrors` errors.
@@ -11,14 +11,12 @@ import {
   specHash,
   type WireInterface,
 } from '../contract/interfaces.ts'
+import type { NodeConfig } from '../contract/node-config.ts'
 import { labelsOf, nodeNameError, objectName } from '../contract/node-names.ts'
-import { fieldErrors } from '../contract/problem.ts'
+import { fieldErrors, maxErrors } from '../contract/problem.ts'
 import { maxPostNodes, violaInterface, violaNodeConfig } from '../contract/viola.ts'
 import { HttpProblem } from '../server/server.ts'
 import type { RequestedNode } from './plan.ts'
-
-/** Further errors are not reported. */
-export const maxErrors = 100
 
 /** Above the limits of the schema, so that the message of the schema names the limit of a slightly longer list. */
 const maxListLength = 100
@@ -44,6 +42,21 @@ export function nodesFrom(body: unknown, providerId: string): { nodes: Requested
     nodes.push(node)
   }
   return errors.length > 0 ? failed(errors) : { nodes, errors: [] }
+}
+
+/** The objects after the cursor, by the name of their node, and the cursor of the next page. */
+export function pageOf(
+  objects: readonly NodeConfig[],
+  limit: string | undefined,
+  cursor = '',
+): { page: NodeConfig[]; next?: string } {
+  const size = limit === undefined ? Number.POSITIVE_INFINITY : Number(limit)
+  if (Number.isNaN(size) || size < 1) throw new HttpProblem(400, `limit must be a number above zero: ${limit}`)
+  const nameOf = ({ spec }: NodeConfig) => spec.nodeName
+  const rest = objects.filter(object => nameOf(object) > cursor).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  const page = rest.slice(0, size)
+  const last = page.at(-1)
+  return { page, ...(last && page.length < rest.length && { next: nameOf(last) }) }
 }
 
 const failed = (errors: FieldError[]) => ({ nodes: [], errors })

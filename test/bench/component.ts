@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { entrypointOf, recipes } from '../../scripts/image.ts'
+import type { MemoryLimit } from '../rigs/memory-limit.ts'
 
 const images = {
   operator: 'multinic-operator',
@@ -23,6 +24,8 @@ export function asDeployed(component: keyof typeof images): {
 export interface RunningComponent extends AsyncDisposable {
   url: string
   pid: number
+  /** Aborted when the process has ended. */
+  ended: AbortSignal
 }
 
 /** The log message with the URL. The operator contains an inventory, which listens too. */
@@ -33,13 +36,18 @@ export async function startComponent(
   component: keyof typeof listeningMessage,
   program: string,
   env: Record<string, string>,
+  limit: Pick<MemoryLimit, 'command'> = { command: command => [...command] },
 ): Promise<RunningComponent> {
   const { flags, environment } = asDeployed(component)
-  const child = spawn(process.execPath, [...flags, program, component], {
-    env: { ...environment, ...env },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  const [file = '', ...args] = limit.command([process.execPath, ...flags, program, component])
+  const child = spawn(file, args, { env: { ...environment, ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
+  const end = new AbortController()
+  const ended = new Promise<void>(resolve =>
+    child.once('exit', () => {
+      end.abort()
+      resolve()
+    }),
+  )
   const url = Promise.withResolvers<string>()
   child.once('exit', code => url.reject(new Error(`the ${component} exited with code ${code}`)))
   createInterface({ input: child.stderr }).on('line', line => {
@@ -50,6 +58,7 @@ export async function startComponent(
   return {
     url: await url.promise,
     pid: child.pid ?? 0,
+    ended: end.signal,
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')
       await ended

@@ -1,0 +1,295 @@
+/**
+ * Runs the corpus against the deployed program: the operator, Viola and the inventory, each in a memory cgroup with the limit
+ * of the chart, and a cloud of which one service is hostile.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
+import { recordsPath } from '../../src/contract/inventory.ts'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { planPath } from '../../src/contract/operator-api.ts'
+import { violaPath } from '../../src/contract/viola.ts'
+import { type RunningComponent, startComponent } from '../bench/component.ts'
+import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../operator/environment.ts'
+import { limitMemory, type MemoryLimit } from '../rigs/memory-limit.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Body, bodies, type Expected } from './bodies.ts'
+import {
+  type HostileCase,
+  type HostileCloud,
+  type Service,
+  services,
+  startHostileCloud,
+  subnetId,
+  vmIds,
+} from './cloud.ts'
+import { answers, requests, sendRaw } from './connections.ts'
+import { startProbe } from './probe.ts'
+
+/** The limits that the chart sets, in MiB. */
+const limits = { operator: 512, viola: 256, inventory: 384 }
+type Name = keyof typeof limits
+
+export interface Outcome {
+  tried: number
+  /** Cases that ended a process or were never answered. */
+  ended: string[]
+  /** The slowest /healthz of each component, and the cases that ran then. */
+  slowest: Record<Name, { ms: number; during: string[] }>
+}
+
+interface Component extends RunningComponent {
+  limit: MemoryLimit
+}
+
+interface Case {
+  name: string
+  component: Name
+  run(url: string, ended: AbortSignal): Promise<void>
+}
+
+const concurrency = 4
+const withinMs = 120_000
+/** Requests that are never answered are given up. */
+const requestMs = 5_000
+
+export async function runHostile(program: string, only = ''): Promise<Outcome> {
+  await using stack = new AsyncDisposableStack()
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-hostile-'))
+  stack.defer(() => rm(dir, { recursive: true, force: true }))
+  const environment = await startOperatorEnvironment()
+  stack.defer(() => environment.close())
+  const cloud = stack.use(await startHostileCloud(environment.cloudState.provider.encryptKey))
+  const token = randomUUID()
+  const tokens = join(dir, 'tokens.yaml')
+  const known = { name: 'test', token, providers: ['*'], roles: ['admin'] }
+  await writeFile(tokens, stringify({ tokens: [known] }), { mode: 0o600 })
+
+  const settings: Record<Name, Record<string, string>> = {
+    operator: {
+      KUBECONFIG: environment.api.kubeconfig,
+      OPERATOR_ADDR: '127.0.0.1:0',
+      OPERATOR_TOKENS_FILE: tokens,
+      POD_NAMESPACE: namespace,
+      INVENTORY_ADDR: '127.0.0.1:0',
+      INVENTORY_DB_PATH: join(dir, 'embedded.db'),
+    },
+    viola: { KUBECONFIG: environment.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_TOKENS_FILE: tokens },
+    inventory: {
+      INVENTORY_ADDR: '127.0.0.1:0',
+      INVENTORY_DB_PATH: join(dir, 'inventory.db'),
+      INVENTORY_TOKENS_FILE: tokens,
+      INVENTORY_RATE_LIMIT: '0',
+    },
+  }
+  const start = async (name: Name): Promise<Component> => {
+    const limit = stack.use(await limitMemory(`hostile-${name}-${randomUUID().slice(0, 8)}`, limits[name]))
+    const component = await startComponent(name, program, settings[name], limit)
+    return { ...component, limit }
+  }
+  const running = {} as Record<Name, Component>
+  for (const name of Object.keys(limits) as Name[]) {
+    running[name] = await start(name)
+    stack.defer(() => running[name][Symbol.asyncDispose]())
+  }
+  const none = () => ({ ms: 0, during: [] })
+  const outcome: Outcome = { tried: 0, ended: [], slowest: { operator: none(), viola: none(), inventory: none() } }
+  const queue = [...answerCases(environment, cloud), ...requestCases(token)].filter(({ name }) => name.includes(only))
+  const current = new Set<Case>()
+  const watch = () =>
+    startProbe(
+      Object.entries(running).map(([name, { url, pid }]) => ({ name, url, pid })),
+      ({ name, ms }) => {
+        if (ms <= outcome.slowest[name as Name].ms) return
+        const during = [...current].filter(({ component }) => component === name).map(one => one.name)
+        outcome.slowest[name as Name] = { ms, during }
+      },
+    )
+  let probe = watch()
+  let restarting: Promise<void> | undefined
+  /** A process that ended is replaced, so that the other cases are still tried. */
+  const restart = async (name: Name) => {
+    await probe.stop()
+    running[name] = await start(name)
+    probe = watch()
+  }
+  const work = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      await restarting
+      const { name, component, run } = next
+      const { url, ended } = running[component]
+      current.add(next)
+      await run(url, ended).catch(error => {
+        if (!ended.aborted) outcome.ended.push(`${name}: ${error}`)
+      })
+      current.delete(next)
+      outcome.tried++
+      if (ended.aborted) outcome.ended.push(name)
+      if (running[component].ended.aborted)
+        restarting ??= restart(component).finally(() => {
+          restarting = undefined
+        })
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, work))
+  await restarting
+  await probe.stop()
+  return outcome
+}
+
+/** Every hostile body and connection, as the answer of every service to the operator. */
+function answerCases(environment: OperatorEnvironment, cloud: HostileCloud): Case[] {
+  const hostile: [string, HostileCase['answer']][] = [
+    ...Object.entries(bodies).map(([name, body]): [string, HostileCase['answer']] => [name, { body }]),
+    ...Object.entries(answers).map(([name, raw]): [string, HostileCase['answer']] => [name, { raw }]),
+  ]
+  return hostile.flatMap(([name, answer], index) =>
+    (Object.keys(services) as Service[])
+      // The connections are the same for every service.
+      .filter(service => 'body' in answer || service === 'ports' || service === 'viola list')
+      .map((service, at) => ({
+        name: `${service} answers ${name}`,
+        component: 'operator' as const,
+        run: (_url: string, ended: AbortSignal) =>
+          syncOnce(environment, cloud.add(`case-${index}-${at}`, { service, answer }), `case-${index}-${at}`, ended),
+      })),
+  )
+}
+
+/** Creates an object of the case and waits until the operator has said what came of it. */
+async function syncOnce(
+  environment: OperatorEnvironment,
+  url: string,
+  name: string,
+  ended: AbortSignal,
+): Promise<void> {
+  const never = { pollFastInterval: '1h', pollSlowInterval: '1h', pollErrorInterval: '1h' }
+  await environment.create({
+    name,
+    subnetIDs: [subnetId],
+    vmNames: vmIds,
+    credentials: { openstackProviderID: name, k8sProviderID: clusterId, projectID: 'a'.repeat(32) },
+    settings: {
+      ...never,
+      contrabassEndpoint: url,
+      violaEndpoint: url,
+      contrabassTimeout: '2s',
+      openstackTimeout: '2s',
+      violaTimeout: '2s',
+    },
+  })
+  await eventually(
+    async () => {
+      const { status } = await environment.config(name)
+      if (!ended.aborted && !status?.conditions?.some(({ type }) => type === 'Ready')) throw new Error('no result')
+    },
+    { within: withinMs, every: 100 },
+  )
+  const at = { namespace, name }
+  await environment.kube.patch(openstackConfigs, at, { metadata: { finalizers: null } })
+  await environment.kube.delete(openstackConfigs, at)
+}
+
+const apis: { name: string; component: Name; method: string; path: string; expected: Expected }[] = [
+  {
+    name: 'POST to Viola',
+    component: 'viola',
+    method: 'POST',
+    path: violaPath,
+    expected: {
+      head: '[',
+      tail: ']',
+      entry: n => ({ nodeName: `worker-${n}`, interfaces: [{ id: 0, macAddress: 'fa:16:3e:00:00:01' }] }),
+    },
+  },
+  {
+    name: 'PUT to the inventory',
+    component: 'inventory',
+    method: 'PUT',
+    path: recordsPath,
+    expected: {
+      head: '{"records":[',
+      tail: ']}',
+      entry: n => ({
+        providerId: 'p',
+        nodeName: `worker-${n}`,
+        instanceId: '',
+        config: { nodeName: `worker-${n}`, interfaces: [] },
+        lastConfigHash: '',
+        why: 'test',
+      }),
+    },
+  },
+  {
+    name: 'plan of the operator',
+    component: 'operator',
+    method: 'POST',
+    path: planPath,
+    expected: {
+      head: '{"apiVersion":"v1","kind":"OpenstackConfig","metadata":{"name":"x","namespace":"x"},"spec":{"vmNames":[',
+      tail: ']}}',
+      entry: n => ({ name: `worker-${n}` }),
+    },
+  },
+]
+
+/** Every hostile body and connection, as a request to every server, with and without a valid token. */
+function requestCases(token: string): Case[] {
+  return apis.flatMap(({ name, component, method, path, expected }) => {
+    const headers = { 'x-provider-id': 'p', authorization: `Bearer ${token}` }
+    const withBody = (what: string, body: Body, sent: Record<string, string> = headers): Case => ({
+      name: `${name} with ${what}`,
+      component,
+      run: url => sendBody(`${url}${path}`, method, sent, to => body(to, expected)),
+    })
+    const large = bodies['valid entries, 12 MiB'] as Body
+    return [
+      ...Object.entries(bodies).map(([what, body]) => withBody(what, body)),
+      withBody('a large body and no token', large, { 'x-provider-id': 'p' }),
+      {
+        name: `${name} with a hundred large bodies at once`,
+        component,
+        run: async url => {
+          await Promise.all(
+            Array.from({ length: 100 }, () => withBody('', unfinished).run(url, new AbortController().signal)),
+          )
+        },
+      },
+      ...Object.entries(requests).map(([what, send]) => ({
+        name: `${name} with ${what}`,
+        component,
+        run: (url: string) => {
+          const { hostname: host, port } = new URL(url)
+          const sent = Object.entries(headers).map(([key, value]) => `${key}: ${value}\r\n`)
+          return sendRaw({ host, port: Number(port), path, headers: sent.join('') }, send, requestMs)
+        },
+      })),
+    ]
+  })
+}
+
+/** Just below the limit of any route, and then nothing: the server must keep it or drop it. */
+const unfinished: Body = (to, { head }) => void to.write(`${head}"${'x'.repeat(3.9 * 1024 * 1024)}`)
+
+/** Resolves with the answer, with the end of the connection, or after a while. */
+async function sendBody(
+  url: string,
+  method: string,
+  headers: Record<string, string>,
+  write: (to: ReturnType<typeof request>) => Promise<void> | void,
+): Promise<void> {
+  const sent = request(url, { method, headers: { ...headers, 'content-type': 'application/json' }, agent: false })
+  const done = new Promise<void>(resolve => {
+    sent.once('response', response => response.resume().once('close', resolve))
+    sent.once('error', () => resolve())
+    sent.once('close', resolve)
+    setTimeout(resolve, requestMs)
+  })
+  void Promise.resolve(write(sent)).catch(() => {})
+  await done
+  sent.destroy()
+}

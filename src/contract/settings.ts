@@ -68,9 +68,11 @@ export const settings = z
       .max(100)
       .optional()
       .meta({ description: 'Retries on the fast interval for a node with a DOWN port.' }),
-    pollFastInterval: positiveDuration('Poll interval after a change.'),
-    pollSlowInterval: positiveDuration('Poll interval while nothing changes.'),
-    pollErrorInterval: positiveDuration('Poll interval after an error.'),
+    pollFastInterval: positiveDuration('Poll interval after a change, at least POLL_MIN_INTERVAL of the operator.'),
+    pollSlowInterval: positiveDuration(
+      'Poll interval while nothing changes, at least POLL_MIN_INTERVAL of the operator.',
+    ),
+    pollErrorInterval: positiveDuration('Poll interval after an error, at least POLL_MIN_INTERVAL of the operator.'),
     pollFastWindow: positiveDuration('How long the fast interval applies after a change.'),
     rabbitmqUrls: z
       .array(

@@ -79,6 +79,19 @@ const cases: Record<
     'weakenedTLS',
     ['contrabassInsecureTLS'],
   ],
+  'operator.md 8: an object polls at most twice a second': [{}, { pollFastInterval: '1ns' }, 'pollFastMs', 500],
+  'operator.md 8: an object that always fails is not retried all the time': [
+    { POLL_MIN_INTERVAL: '5s', POLL_ERROR_INTERVAL: '1s' },
+    { pollErrorInterval: '1ns' },
+    'pollErrorMs',
+    5_000,
+  ],
+  'the operator’s own interval may be shorter than that of objects': [
+    { POLL_MIN_INTERVAL: '5s', POLL_FAST_INTERVAL: '1s' },
+    {},
+    'pollFastMs',
+    1_000,
+  ],
   'a slow interval below the fast one is raised to it': [{}, { pollSlowInterval: '1s' }, 'pollSlowMs', 20_000],
 }
 for (const [name, [more, object, setting, expected]] of Object.entries(cases))

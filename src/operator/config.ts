@@ -44,6 +44,13 @@ export const processSettings = z.object({
     'Objects that are synced concurrently. Objects of one cloud use at most a fifth of the workers, and those of one namespace at most half of what other namespaces leave.',
     z.coerce.number().int().min(1).max(1000).default(100),
   ),
+  POLL_MIN_INTERVAL: describe(
+    'Shortest poll interval that an object may set. A shorter one is raised to it.',
+    z
+      .string()
+      .refine(text => parseDuration(text) !== undefined, 'must be a positive duration such as 500ms or 2s')
+      .default('500ms'),
+  ),
   WATCH_NAMESPACES: describe(
     'Namespaces whose objects are synced, separated by commas. Default: all.',
     list.default([]),
@@ -155,13 +162,8 @@ const lists: readonly SettingName[] = [
 ]
 const numbers: readonly SettingName[] = ['downPortFastRetryMax']
 const timeouts = ['contrabassTimeout', 'openstackTimeout', 'violaTimeout'] as const
-const durations: readonly SettingName[] = [
-  ...timeouts,
-  'pollFastInterval',
-  'pollSlowInterval',
-  'pollErrorInterval',
-  'pollFastWindow',
-]
+const intervals = ['pollFastInterval', 'pollSlowInterval', 'pollErrorInterval'] as const
+const durations: readonly SettingName[] = [...timeouts, ...intervals, 'pollFastWindow']
 const secretNames: readonly SettingName[] = ['contrabassEncryptKey']
 
 /** Reports all errors at once, each with the name under which the user set the value. */
@@ -181,6 +183,7 @@ export function resolveSettings(env: Environment, given: Settings = {}): SyncSet
       errors.push(`spec.settings.${name}: is required, here or as ${settingEnvironment[name]} of the operator`)
   if (errors.length > 0) throw configError(errors)
   for (const name of timeouts) value[name] = shorter(value[name], ownValue(name, env))
+  for (const name of intervals) if (origins[name] === 'object') value[name] = longer(value[name], minInterval(env))
   const weakenedTLS = flags.filter(name => value[name] === true && ownValue(name, env) !== true)
   return { ...toSyncSettings(value as Resolved, origins), weakenedTLS }
 }
@@ -194,6 +197,15 @@ function ownValue(name: SettingName, env: Environment): unknown {
 function shorter(requested: unknown, bound: unknown): unknown {
   const [ms, max] = [parseDuration(String(requested)), parseDuration(String(bound))]
   return max !== undefined && ms !== undefined && ms > max ? bound : requested
+}
+
+/** An object must not keep the operator busy by polling all the time. */
+function longer(requested: unknown, bound: string): unknown {
+  return (parseDuration(String(requested)) ?? 0) < (parseDuration(bound) ?? 0) ? bound : requested
+}
+
+function minInterval(env: Environment): string {
+  return processSettings.shape.POLL_MIN_INTERVAL.parse(env['POLL_MIN_INTERVAL']?.trim() || undefined)
 }
 
 type Resolved = Settings & typeof settingDefaults & { contrabassEndpoint: string; violaEndpoint: string }

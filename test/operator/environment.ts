@@ -112,6 +112,7 @@ export async function startOperatorEnvironment(
           KUBECONFIG: api.kubeconfig,
           OPERATOR_ADDR: '127.0.0.1:0',
           POD_NAMESPACE: namespace,
+          POLL_MIN_INTERVAL: '10ms',
           CONTRABASS_ENDPOINT: cloud.urls.contrabass,
           VIOLA_ENDPOINT: violaUrl,
           VIOLA_TOKEN_FILE: caller.tokenFile,

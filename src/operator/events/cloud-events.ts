@@ -93,6 +93,7 @@ export interface CloudEventsOptions extends AccessDeps {
   log: Log
   clock?: Clock
   now?: () => number
+  listen?: typeof listenToBus
 }
 
 interface PendingHints {
@@ -108,6 +109,8 @@ interface Connection {
   listener: BusListener
   users: Set<string>
   state: BusState
+  /** Of the last update of each server. Another bus may be that of another tenant. */
+  fingerprints: Map<string, string>
   lastEventAt?: number
   lagMs?: number
 }
@@ -118,12 +121,11 @@ const maxDeletedPorts = 1_000
 const maxFingerprints = 50_000
 
 export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
-  const { enabled, wake, metrics, log, clock = monotonic, now = Date.now } = options
+  const { enabled, wake, metrics, log, clock = monotonic, now = Date.now, listen = listenToBus } = options
   const connections = new Map<string, Connection>()
   const connectionOf = new Map<string, string>()
   const problems = new Map<string, string>()
   const hints = new Map<string, PendingHints>()
-  const fingerprints = new Map<string, string>()
   const interests = createInterests()
   const coalescer = createCoalescer(key => wake(key, 'new'), clock)
 
@@ -153,7 +155,7 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
       // Ids of different clouds may be equal: only objects that use this bus are concerned.
       const keys = [...interests.of(subject)].filter(key => bus.users.has(key))
       if (keys.length === 0) continue
-      if (!isChange(subject)) {
+      if (!isChange(bus, subject)) {
         if (outcome === 'unrelated') outcome = 'unchanged'
         continue
       }
@@ -167,7 +169,7 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
   }
 
   /** Nova reports every step of a server's state. Only its name and its metadata matter here. */
-  function isChange(subject: Subject): boolean {
+  function isChange({ fingerprints }: Connection, subject: Subject): boolean {
     if (subject.about !== 'server' || subject.fingerprint === undefined) return true
     if (fingerprints.get(subject.id) === subject.fingerprint) return false
     if (fingerprints.size >= maxFingerprints) fingerprints.clear()
@@ -206,11 +208,12 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
       access,
       label,
       users: new Set(),
+      fingerprints: new Map(),
       state: { state: 'connecting', message: 'connecting to the message bus' },
       listener: { close: async () => {} },
     }
     connections.set(id, bus)
-    bus.listener = listenToBus(access, {
+    bus.listener = listen(access, {
       log,
       onMessage: body => receive(bus, body),
       onState: state => setState(bus, state),

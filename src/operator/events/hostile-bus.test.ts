@@ -1,0 +1,52 @@
+/** A message bus of one tenant affects no object that uses another bus. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { manualClock } from '../../../test/support/manual-clock.ts'
+import type { OpenstackConfig } from '../../contract/openstack-config.ts'
+import type { BusAccess, BusListenerOptions } from '../../openstack/bus.ts'
+import { silent } from '../../telemetry/log.ts'
+import { resolveSettings } from '../config.ts'
+import { createCloudEvents } from './cloud-events.ts'
+
+const vm = '56b26d0f-fafa-4dab-a4a0-e913bdc53b00'
+const env = { CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola' }
+const renamed = {
+  event_type: 'compute.instance.update',
+  publisher_id: 'compute.host',
+  payload: { instance_id: vm, display_name: 'new-name', metadata: {} },
+}
+
+test('a notification that a tenant forged before does not hide that of the neighbour’s cloud', async () => {
+  const buses = new Map<string, BusListenerOptions>()
+  const listen = (access: BusAccess, options: BusListenerOptions) => {
+    buses.set(access.hosts[0]?.hostname ?? '', options)
+    return { close: async () => {} }
+  }
+  const woken: string[] = []
+  const clock = manualClock()
+  const events = createCloudEvents({
+    enabled: true,
+    own: { password: async () => undefined },
+    isAllowedHost: () => true,
+    wake: key => void woken.push(key),
+    metrics: { notification() {}, bus() {} },
+    log: silent,
+    clock,
+    listen,
+  })
+  for (const namespace of ['attacker', 'neighbour']) {
+    const config = { metadata: { name: 'main', namespace }, spec: {} } as unknown as OpenstackConfig
+    await events.follow(config, {
+      settings: resolveSettings(env),
+      bus: { urls: [`amqp://bus-of-${namespace}/`], user: 'u', password: 'p' },
+      secret: async () => undefined,
+      interest: () => new Set([`server ${vm}`]),
+    })
+  }
+  for (const namespace of ['attacker', 'neighbour']) {
+    buses.get(`bus-of-${namespace}`)?.onMessage(renamed)
+    clock.advance(1_000)
+  }
+  assert.deepEqual(woken, ['attacker/main', 'neighbour/main'])
+  await events.close()
+})

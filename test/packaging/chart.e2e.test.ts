@@ -33,7 +33,11 @@ before(async () => {
   home = await mkdtemp(join(tmpdir(), 'multinic-helm-'))
   helm = await openHelm(home)
   cluster = await startControlPlane()
-  for (const name of [namespace, 'multinic-operator-system']) await kubectl('create', 'namespace', name)
+  for (const name of [namespace, 'multinic-operator-system']) {
+    await kubectl('create', 'namespace', name)
+    // The API server then answers with a warning to every Deployment whose Pods need more.
+    await kubectl('label', 'namespace', name, 'pod-security.kubernetes.io/warn=restricted')
+  }
   await kubectl('apply', '--filename', join(import.meta.dirname, 'prometheus-operator-crds.yaml'))
 })
 after(async () => {
@@ -108,7 +112,7 @@ for (const [name, values, args] of cases) {
       input: stdout,
     })
     assert.equal(applied.stdout.trim().split('\n').length, objects.length)
-    assert.doesNotMatch(applied.stderr, /unknown field|Warning: would violate/)
+    assert.doesNotMatch(applied.stderr, /unknown field|would violate PodSecurity/)
   })
 }
 
@@ -256,11 +260,13 @@ test('the doctor checks the permissions of every installed component and reports
   assert.equal(removed.code, 0, removed.stderr)
 })
 
-/** Asks the API server as the controller of the chart. */
+/** Asks the API server as the controller of the chart. Returns its refusal. */
 async function createAsController(job: JobObject): Promise<string> {
   const as = `--as=system:serviceaccount:${namespace}:multinic-agent`
   const args = ['create', as, '--dry-run=server', '--filename', '-']
-  return (await cluster.exec('kubectl', args, { input: JSON.stringify(job), check: false })).stderr
+  const { code, stderr } = await cluster.exec('kubectl', args, { input: JSON.stringify(job), check: false })
+  // A Pod of the agent is more than restricted, so there is a warning.
+  return code === 0 ? '' : stderr
 }
 
 /** The agent settings of the installed controller. */
@@ -309,6 +315,35 @@ test('the chart admits the agent Jobs of its own settings and no others of the c
     // With parameters in a ConfigMap, a new release after an uninstall would never work: kubernetes/kubernetes#130887.
     await uninstall()
   }
+})
+
+test('every Pod of the kustomizations meets Pod Security restricted', async () => {
+  for (const args of [
+    ['--kustomize', join(root, 'config/default')],
+    ['--filename', join(root, 'config/test/viola-test-api.yaml')],
+  ]) {
+    const applied = await kubectl('apply', '--server-side', '--dry-run=server', ...args)
+    assert.match(applied.stdout, /deployment\.apps/)
+    assert.doesNotMatch(applied.stderr, /would violate PodSecurity/)
+  }
+})
+
+test('a port that nobody calls has a Service only where Prometheus scrapes it', async () => {
+  const services = async (...args: string[]) => {
+    const { stdout } = await render(undefined, ...args)
+    const objects = parseAllDocuments(stdout).map(
+      one => one.toJS() as { kind: string; metadata: { name: string } } | null,
+    )
+    return objects.flatMap(one => (one?.kind === 'Service' ? [one.metadata.name] : [])).sort()
+  }
+  const enable = (...values: string[]) => values.flatMap(value => ['--set', `${value}=true`])
+  assert.deepEqual(await services(), [])
+  assert.deepEqual(await services(...enable('operator.enabled', 'viola.enabled')), ['multinic-inventory', 'viola-api'])
+  assert.deepEqual(await services(...enable('monitoring.serviceMonitor')), ['multinic-agent-controller'])
+  assert.deepEqual(await services(...enable('operator.enabled', 'inventory.enabled')), [
+    'multinic-inventory',
+    'multinic-operator',
+  ])
 })
 
 test('only a controller that sets the condition of Nodes may change their status', async () => {

@@ -321,6 +321,11 @@ spec:
 {{- end }}
 {{- end }}
 
+{{/* Whether a Prometheus operator scrapes the components. A component that nobody else calls has a Service only for that. */}}
+{{- define "multinic.scraped" -}}
+{{- and .Values.monitoring.serviceMonitor (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1") -}}
+{{- end }}
+
 {{/* root, part, ports (list of name, port, target). */}}
 {{- define "multinic.service" -}}
 apiVersion: v1

@@ -86,7 +86,7 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
   'a part that could not be asked': [
     { readiness: [{ name: 'viola-api', unknown: 'forbidden' }] },
     'warn cannot read /readyz of viola-api: forbidden',
-    /services\/proxy/,
+    /pods\/proxy/,
   ],
   'a part without its rights': [
     { rights: [{ account: 'multinic-agent', missing: ['list nodes (cluster)', 'create jobs'] }] },

@@ -30,8 +30,8 @@ export interface Workload {
   account?: string
   /** A controller with NODE_CONDITION. */
   setsNodeCondition?: boolean
-  /** Port of its Service that serves /readyz. */
-  readyzAt?: { port: string; tls: boolean }
+  /** Port of its Pods that serves /readyz. */
+  readyzAt?: { port: number; tls: boolean }
   desired: number
   ready: number
 }
@@ -156,7 +156,7 @@ function aboutReadiness(found: Readiness): Finding[] {
   return found.warnings.map(warning => ({ level: 'warn', what: `${name} warns: ${warning}` }))
 }
 
-const proxyRemedy = 'use an account that may get services/proxy, or forward the port and set --url'
+const proxyRemedy = 'use an account that may list pods and get pods/proxy, or forward the port and set --url'
 
 function aboutRights(found: ComponentRights): Finding {
   const { account } = found

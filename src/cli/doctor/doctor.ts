@@ -148,6 +148,7 @@ async function agentPolicyIn(
 
 interface Container {
   env?: { name: string; value?: string }[]
+  ports?: { name?: string; containerPort: number }[]
   readinessProbe?: { httpGet?: { port?: string | number; scheme?: string } }
 }
 
@@ -178,10 +179,11 @@ function variableOf({ spec }: DeploymentObject, name: string): string | undefine
   return variables.findLast(one => one.name === name)?.value
 }
 
-/** The port of the readiness probe has the same name in the Service of the component. */
 function readyzOf({ spec }: DeploymentObject): Pick<Workload, 'readyzAt'> {
-  const { port, scheme } = spec?.template?.spec?.containers?.[0]?.readinessProbe?.httpGet ?? {}
-  return typeof port === 'string' ? { readyzAt: { port, tls: scheme === 'HTTPS' } } : {}
+  const { readinessProbe, ports } = spec?.template?.spec?.containers?.[0] ?? {}
+  const { port: probed, scheme } = readinessProbe?.httpGet ?? {}
+  const port = typeof probed === 'number' ? probed : ports?.find(({ name }) => name === probed)?.containerPort
+  return port === undefined ? {} : { readyzAt: { port, tls: scheme === 'HTTPS' } }
 }
 
 const timeoutMs = 5_000

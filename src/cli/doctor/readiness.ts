@@ -1,7 +1,9 @@
 /**
- * Reads /readyz of the installed components through the API server, so that no port-forward is needed.
+ * Reads /readyz of the installed components through the API server, so that neither a Service nor a port-forward is needed.
  */
 import type { KubeClient } from '../../kube/client.ts'
+import { pods } from '../../kube/resources.ts'
+import type { PodObject } from '../../kube/types.ts'
 import { messageOf } from '../../runtime/errors.ts'
 import type { Readiness, Workload } from './checks.ts'
 
@@ -14,11 +16,14 @@ export async function readinessOf(
   return Promise.all(
     workloads
       .filter(({ ready, readyzAt }) => ready > 0 && readyzAt !== undefined)
-      .map(async ({ name, readyzAt }) => {
-        const { tls = false, port = '' } = readyzAt ?? {}
-        const service = `${tls ? 'https:' : ''}${name}:${port}`
+      .map(async ({ name, component, readyzAt }) => {
         try {
-          const { body } = await kube.raw('GET', `/api/v1/namespaces/${namespace}/services/${service}/proxy/readyz`)
+          const { tls = false, port } = readyzAt ?? {}
+          const labelSelector = `app.kubernetes.io/part-of=multinic,app.kubernetes.io/component=${component}`
+          const pod = (await kube.list(pods, { namespace, labelSelector })).items.find(isReady)
+          if (!pod) throw new Error('no Pod is ready')
+          const target = `${tls ? 'https:' : ''}${pod.metadata.name}:${port}`
+          const { body } = await kube.raw('GET', `/api/v1/namespaces/${namespace}/pods/${target}/proxy/readyz`)
           const { warnings = [] } = body as { warnings?: unknown[] }
           return { name, warnings: warnings.map(String) }
         } catch (error) {
@@ -26,4 +31,8 @@ export async function readinessOf(
         }
       }),
   )
+}
+
+function isReady({ status }: PodObject): boolean {
+  return status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
 }

@@ -1,12 +1,14 @@
 /**
  * Plans a posted OpenstackConfig without changing anything.
  */
+import { randomUUID } from 'node:crypto'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { ConfigWatch } from './config-watch.ts'
 import { noHints } from './events/cloud-events.ts'
 import { createPlanner, type Inspection, inspect } from './inspect.ts'
 import type { ReconcileDeps } from './reconcile.ts'
+import { withTimeLimit } from './sync.ts'
 
 /** An existing object keeps its creation time and its status. A new one is created now. */
 export async function dryRun(
@@ -15,8 +17,7 @@ export async function dryRun(
   configs: ConfigWatch,
   signal: AbortSignal,
 ): Promise<Inspection> {
-  const key = keyOf(posted)
-  const existing = configs.get(key)
+  const existing = configs.get(keyOf(posted))
   const creationTimestamp = existing?.metadata.creationTimestamp ?? deps.now().toISOString()
   const { status: _, ...requested } = posted
   const config = {
@@ -24,9 +25,13 @@ export async function dryRun(
     metadata: { ...posted.metadata, creationTimestamp },
     ...(existing?.status && { status: existing.status }),
   }
+  // The object itself keeps its cloud, its client of Viola and its Secrets.
+  const user = `dry run ${randomUUID()}`
+  const limited = withTimeLimit(signal, deps.maxSyncMs)
+  const context = { signal: limited, fresh: false, hints: noHints, user }
   try {
-    return await inspect(config, { ...deps, planner: createPlanner() }, { signal, fresh: false, hints: noHints })
+    return await inspect(config, { ...deps, planner: createPlanner() }, context)
   } finally {
-    if (!existing) deps.forget(key)
+    deps.forget(user)
   }
 }

@@ -19,7 +19,7 @@ import type { DeliveredNodes, ViolaClient } from './viola-client.ts'
 import type { ViolaClients } from './viola-clients.ts'
 
 export interface InspectDeps {
-  openCloud: (config: OpenstackConfig, settings: SyncSettings, credentials: Credentials) => Cloud
+  openCloud: (user: string, config: OpenstackConfig, settings: SyncSettings, credentials: Credentials) => Cloud
   violaClients: ViolaClients
   /** The credentials that one object may use. */
   sources: (user: string) => CredentialSources
@@ -85,20 +85,22 @@ export interface InspectContext {
   /** A person requested a fresh read. */
   fresh: boolean
   hints: Hints
+  /** Who uses the cloud, the client of Viola and the Secrets until it is forgotten. Default: the object. */
+  user?: string
 }
 
 export async function inspect(
   config: OpenstackConfig,
   deps: InspectDeps,
-  { signal, fresh, hints }: InspectContext,
+  { signal, fresh, hints, user = keyOf(config) }: InspectContext,
 ): Promise<Inspection> {
   const settings = deps.policy.admit(config)
-  const credentials = await credentialsFor(config, settings, deps.sources(keyOf(config)))
-  const cloud = deps.openCloud(config, settings, credentials)
+  const credentials = await credentialsFor(config, settings, deps.sources(user))
+  const cloud = deps.openCloud(user, config, settings, credentials)
   if (fresh) cloud.refresh()
   else cloud.invalidate(hints)
   const providerId = providerIdOf(config)
-  const viola = deps.violaClients.open({ user: keyOf(config), settings, credentials, providerId })
+  const viola = deps.violaClients.open({ user, settings, credentials, providerId })
 
   const cloudState = await deps.timed('cloud', () => observeCloud(cloud, config.spec, settings, signal))
   const bus = await stage('ContrabassError', () => cloud.bus(signal, hints.busRefused))

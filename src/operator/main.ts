@@ -130,9 +130,9 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const deps: ReconcileDeps = {
     env,
     kube,
-    openCloud: (config, syncSettings, { encryptKey }) =>
+    openCloud: (user, config, syncSettings, { encryptKey }) =>
       clouds.open({
-        user: keyOf(config),
+        user,
         settings: syncSettings,
         namespace: syncSettings.origins.contrabassEndpoint === 'object' ? config.metadata.namespace : undefined,
         encryptKey,

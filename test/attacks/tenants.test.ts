@@ -8,13 +8,17 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
+import { request } from 'undici'
 import { stringify } from 'yaml'
 import { encrypted } from '../../sandbox/cloud/contrabass.ts'
 import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
+import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { openstackConfigFinalizer, openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { type PlanAnswer, planAnswer, planPath } from '../../src/contract/operator-api.ts'
+import type { Settings } from '../../src/contract/settings.ts'
 import { events as eventsOf, namespaces, secrets } from '../../src/kube/resources.ts'
 import { type StubServer, startStubServer } from '../openstack/stub-server.ts'
-import { type OperatorEnvironment, startOperatorEnvironment } from '../operator/environment.ts'
+import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../operator/environment.ts'
 import { certificateAuthority } from '../rigs/kubernetes/certificates.ts'
 import { eventually } from '../support/eventually.ts'
 import { serve } from '../support/http-stub.ts'
@@ -240,3 +244,45 @@ for (const [what, name] of Object.entries({
     await waitForReady(/^True/, 'multinic-system')
     assert.deepEqual(await owners(), ['worker-1 multinic0 multinic-system/main'])
   })
+
+async function requestPlan(namespace: string, settings: Settings): Promise<PlanAnswer> {
+  const { cloudState, caller } = environment
+  const [vmNames, subnetIDs] = [[...cloudState.servers.keys()], [...cloudState.subnets.keys()]]
+  const config = openstackConfigFor(cloudState, { name: 'main', vmNames, subnetIDs, clusterId })
+  const { statusCode, body } = await request(`${environment.operatorUrl()}${planPath}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${caller.token}` },
+    body: JSON.stringify({
+      ...config,
+      metadata: { ...config.metadata, namespace },
+      spec: { ...config.spec, settings: { ...config.spec.settings, ...settings } },
+    }),
+  })
+  assert.equal(statusCode, 200)
+  return planAnswer.parse(await body.json())
+}
+
+async function waitForOperator(): Promise<void> {
+  await eventually(async () => assert.equal((await request(`${environment.operatorUrl()}/readyz`)).statusCode, 200))
+}
+
+test('operator.md 1: a dry run of an object without a rule calls nobody', async () => {
+  await environment.startOperator()
+  await waitForOperator()
+  const { error } = await requestPlan(tenant, { contrabassEndpoint: attackersHost(), violaEndpoint: attackersHost() })
+  assert.match(`${error?.reason}: ${error?.message}`, /^ConfigError: namespace team-b: no rule/)
+  assert.deepEqual(attacker.requests, [])
+})
+
+test('a dry run takes nothing away from the object of the same name', async () => {
+  await environment.startOperator()
+  await environment.create({})
+  await waitForReady(/^True/, 'multinic-system')
+  const before = environment.cloud.calls()
+  const { error } = await requestPlan('multinic-system', { openstackTimeout: '7s' })
+  assert.equal(error, undefined)
+  const { neutron } = environment.cloud.calls()
+  await eventually(() => assert.ok(environment.cloud.calls().neutron > neutron + 5))
+  // Only the dry run logs in.
+  assert.equal(environment.cloud.calls().contrabass, before.contrabass + 1)
+})

@@ -141,7 +141,8 @@ function errorOf(
   { novaError }: CloudState,
   checkFailures: readonly string[],
 ): SyncError | undefined {
-  const failures = [...delivery.failures].map(([node, message]) => `${node}: ${message}`)
+  // A conflict that is left after several attempts does not end by itself: somebody else owns the node config.
+  const failures = [...delivery.failures, ...delivery.conflicts].map(([node, message]) => `${node}: ${message}`)
   if (failures.length > 0) {
     const more = failures.length > 5 ? `; and ${failures.length - 5} more` : ''
     return new SyncError('ViolaPostError', `${failures.slice(0, 5).join('; ')}${more}`)

@@ -13,6 +13,7 @@ import { stringify } from 'yaml'
 import { encrypted } from '../../sandbox/cloud/contrabass.ts'
 import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
+import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { openstackConfigFinalizer, openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { type PlanAnswer, planAnswer, planPath } from '../../src/contract/operator-api.ts'
 import type { Settings } from '../../src/contract/settings.ts'
@@ -285,4 +286,24 @@ test('a dry run takes nothing away from the object of the same name', async () =
   await eventually(() => assert.ok(environment.cloud.calls().neutron > neutron + 5))
   // Only the dry run logs in.
   assert.equal(environment.cloud.calls().contrabass, before.contrabass + 1)
+})
+
+test('operator.md 9: whoever takes over the fields of a node config in the Biz cluster is reported', async () => {
+  const { kube } = environment
+  await environment.startOperator()
+  await environment.create({})
+  await waitForReady(/^True/, 'multinic-system')
+  const [node] = await environment.nodes()
+  assert.ok(node)
+  const { name, namespace = '' } = node.metadata
+  const { nodeName, instanceId, interfaces } = node.spec
+  const spec = {
+    nodeName,
+    ...(instanceId && { instanceId }),
+    interfaces: interfaces.map(nic => ({ ...nic, mtu: 1400 })),
+  }
+  await kube.apply(nodeConfigs, { metadata: { name, namespace }, spec }, { fieldManager: 'stranger', force: true })
+  await waitForReady(/^False ViolaPostError: worker-1: .*conflict with "stranger"/, 'multinic-system')
+  await kube.delete(nodeConfigs, { name, namespace })
+  await waitForReady(/^True/, 'multinic-system')
 })

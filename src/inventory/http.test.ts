@@ -212,3 +212,23 @@ for (const [name, [status, method, url, type, payload]] of Object.entries(malfor
     assert.deepEqual(lines, [])
     await app.close()
   })
+
+const manyErrors: Record<string, unknown> = {
+  '500 empty records': Array(500).fill({}),
+  'a record with 20,000 empty interfaces': [
+    { ...aWrite('x'), config: { nodeName: 'x', interfaces: Array(20_000).fill({}) } },
+  ],
+  'an interface with 20,000 empty routes': [
+    { ...aWrite('x'), config: { nodeName: 'x', interfaces: [{ routes: Array(20_000).fill({}) }] } },
+  ],
+}
+for (const [name, list] of Object.entries(manyErrors))
+  test(`${name}: the response names at most 100 errors`, async () => {
+    const app = createInventoryApp({ store, access: await accessOf(cluster.api.kubeconfig, tokensFile), log: silent })
+    const payload = { records: list as object[] }
+    const answer = await app.inject({ method: 'PUT', url: records, headers: bearer(admin), payload })
+    assert.equal(answer.statusCode, 400)
+    const { errors = [] } = problem.parse(answer.json())
+    assert.ok(errors.length >= 1 && errors.length <= 100, `${errors.length} errors`)
+    await app.close()
+  })

@@ -15,10 +15,10 @@ const maxCachedBytes = 64 * 1024 * 1024
 
 export function createPageCache(maxBytes = maxCachedBytes): PageCache {
   const pages = new Map<string, { digest: string; page: Page<unknown>; cost: number }>()
-  let held = 0
+  let cachedBytes = 0
 
   function drop(key: string): void {
-    held -= pages.get(key)?.cost ?? 0
+    cachedBytes -= pages.get(key)?.cost ?? 0
     pages.delete(key)
   }
 
@@ -35,9 +35,9 @@ export function createPageCache(maxBytes = maxCachedBytes): PageCache {
       drop(key)
       const withKey = cost + key.length
       pages.set(key, { digest, page, cost: withKey })
-      held += withKey
+      cachedBytes += withKey
       for (const oldest of pages.keys()) {
-        if (held <= maxBytes) break
+        if (cachedBytes <= maxBytes) break
         drop(oldest)
       }
     },

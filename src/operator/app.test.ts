@@ -154,6 +154,15 @@ test('an invalid OpenstackConfig is a 400 that names every wrong field', async (
   assert.deepEqual(paths, ['spec.vmNames', 'spec.credentials'])
 })
 
+test('an OpenstackConfig with 100,000 invalid names is a 400 with one error', async () => {
+  const config = { apiVersion: 'v1', kind: 'OpenstackConfig', metadata: { name: 'x', namespace: 'x' } }
+  const { status, body } = await plan({ ...config, spec: { vmNames: Array(100_000).fill({}) } })
+  assert.equal(status, 400)
+  assert.deepEqual((body as { errors: object[] }).errors, [
+    { path: 'spec.vmNames', message: 'too many entries: 100000, at most 5000' },
+  ])
+})
+
 test('metrics count calls, syncs and ports', async () => {
   const text = await (await request(`${environment.operatorUrl()}/metrics`)).body.text()
   for (const line of [

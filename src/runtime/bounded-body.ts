@@ -27,7 +27,7 @@ export class BodyError extends Error {
 /** A Kubernetes CRD, our deepest document, has less than 50 levels. */
 export const maxDepth = 100
 /** Parsing this many elements takes a tenth of a second. */
-export const maxElements = 400_000
+export const maxElements = 300_000
 /** Bytes of all bodies that are being read. */
 export const maxBodiesBytes = 64 * 1024 * 1024
 

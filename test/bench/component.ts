@@ -51,6 +51,8 @@ export async function startComponent(
   const url = Promise.withResolvers<string>()
   child.once('exit', code => url.reject(new Error(`the ${component} exited with code ${code}`)))
   createInterface({ input: child.stderr }).on('line', line => {
+    // A program that runs out of memory prints other lines.
+    if (!line.startsWith('{')) return
     const { message, url: address } = JSON.parse(line) as Record<string, string>
     if (message === listeningMessage[component] && address) url.resolve(address)
   })

@@ -56,7 +56,7 @@ const withTexts = (text: string) =>
 export const bodies: Record<string, Body> = {
   'empty objects, 7 MiB': filled('{}', 7 * mebibyte),
   'empty objects, 60 MiB': filled('{}', 60 * mebibyte),
-  'empty objects below the limit of elements': filled('{}', 0.5 * mebibyte),
+  'empty objects below the limit of elements': filled('{}', 130_000 * 3),
   'empty lists': filled('[]', 7 * mebibyte),
   'ten million nested lists': async to => {
     await repeat(to, '[', 10 * mebibyte)
@@ -94,14 +94,14 @@ export const bodies: Record<string, Body> = {
     await repeat(to, '\\u202e', 30 * mebibyte)
     to.end(`"}${tail}`)
   },
-  '300,000 different keys': whole(
-    ({ head, tail }) => `${head}{${Array.from({ length: 300_000 }, (_, n) => `"k${n}":0`).join()}}${tail}`,
+  '290,000 different keys': whole(
+    ({ head, tail }) => `${head}{${Array.from({ length: 290_000 }, (_, n) => `"k${n}":0`).join()}}${tail}`,
   ),
-  '190,000 objects of different shapes': whole(
-    ({ head, tail }) => `${head}${Array.from({ length: 190_000 }, (_, n) => `{"k${n}":0}`).join()}${tail}`,
+  '145,000 objects of different shapes': whole(
+    ({ head, tail }) => `${head}${Array.from({ length: 145_000 }, (_, n) => `{"k${n}":0}`).join()}${tail}`,
   ),
-  '300,000 numbers': filled('1e400', 1.7 * mebibyte),
-  'entries of nulls': filled('null', 1.9 * mebibyte),
+  '290,000 numbers': filled('1e400', 290_000 * 6),
+  'entries of nulls': filled('null', 280_000 * 5),
   'a long list inside an entry': whole(({ head, tail, entry }) => {
     const lists = Object.fromEntries(Object.keys(entry(0)).map(key => [key, Array(20_000).fill({})]))
     return `${head}${JSON.stringify(lists)}${tail}`

@@ -3,11 +3,10 @@
  * of the chart, and a cloud of which one service is hostile.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { stringify } from 'yaml'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { recordsPath } from '../../src/contract/inventory.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
@@ -64,25 +63,23 @@ export async function runHostile(program: string, only = ''): Promise<Outcome> {
   const environment = await startOperatorEnvironment()
   stack.defer(() => environment.close())
   const cloud = stack.use(await startHostileCloud(environment.cloudState.provider.encryptKey))
-  const token = randomUUID()
-  const tokens = join(dir, 'tokens.yaml')
-  const known = { name: 'test', token, providers: ['*'], roles: ['admin'] }
-  await writeFile(tokens, stringify({ tokens: [known] }), { mode: 0o600 })
+  const { token, tokensFile } = environment.caller
 
   const settings: Record<Name, Record<string, string>> = {
     operator: {
       KUBECONFIG: environment.api.kubeconfig,
       OPERATOR_ADDR: '127.0.0.1:0',
-      OPERATOR_TOKENS_FILE: tokens,
+      OPERATOR_TOKENS_FILE: tokensFile,
       POD_NAMESPACE: namespace,
       INVENTORY_ADDR: '127.0.0.1:0',
       INVENTORY_DB_PATH: join(dir, 'embedded.db'),
     },
-    viola: { KUBECONFIG: environment.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_TOKENS_FILE: tokens },
+    viola: { KUBECONFIG: environment.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_TOKENS_FILE: tokensFile },
     inventory: {
       INVENTORY_ADDR: '127.0.0.1:0',
       INVENTORY_DB_PATH: join(dir, 'inventory.db'),
-      INVENTORY_TOKENS_FILE: tokens,
+      INVENTORY_TOKENS_FILE: tokensFile,
+      KUBECONFIG: environment.api.kubeconfig,
       INVENTORY_RATE_LIMIT: '0',
     },
   }

@@ -2,7 +2,7 @@
  * Starts a complete local environment: two Kubernetes APIs, a cloud and nodes with their kubelets in this process, and the
  * components as processes of the production program.
  */
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import type { Log } from '../src/telemetry/log.ts'
 import {
   type AttachInput,
@@ -199,7 +199,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
     const urls: Record<string, string> = {
       ...Object.fromEntries(Object.entries(addresses).map(([name, address]) => [name, `http://${address}`])),
-      dashboard: `http://${addresses.inventory}/`,
+      // Signs the user in. The fragment stays in the browser.
+      dashboard: `http://${addresses.inventory}/#token=${(await readFile(tokenFile, 'utf8')).trim()}`,
       ...cloud.urls,
       management: management.url,
       biz: biz.url,

@@ -66,8 +66,11 @@ async function capture(): Promise<string> {
     await sandbox('fault', 'duplicate-address', '--node', 'worker-3')
     const attach = ['attach', '--vm', 'worker-3', '--subnet', 'storage']
     const attached = await sandbox(...attach)
-    const { urls } = JSON.parse(await sandbox('status', '-o', 'json')) as { urls: { inventory: string } }
-    const tree = await failedTree(urls.inventory)
+    const shown = JSON.parse(await sandbox('status', '-o', 'json')) as {
+      urls: { inventory: string }
+      tokenFile: string
+    }
+    const tree = await failedTree(shown.urls.inventory, shown.tokenFile)
     return `$ multinic sandbox ${attach.join(' ')}\n${attached}\n$ multinic status\n${tree}`
   } finally {
     await sandbox('down')
@@ -76,11 +79,11 @@ async function capture(): Promise<string> {
 }
 
 /** The output of `multinic status` in a terminal, once the inventory knows the failed NIC. */
-async function failedTree(inventory: string): Promise<string> {
+async function failedTree(inventory: string, tokenFile: string): Promise<string> {
   for (let attempt = 0; attempt < 60; attempt++) {
     const shown: string[] = []
     const io = { ...terminalIo({ TERM: 'xterm' }, 'en'), terminal: true, out: (text: string) => void shown.push(text) }
-    await status(io, { inventory })
+    await status(io, { inventory, tokenFile })
     if (shown.join('').includes('✗')) return shown.join('')
     await sleep(1_000)
   }

@@ -192,15 +192,14 @@ export function nextSteps(status: SandboxStatus, program: string): string {
   const { urls, kubeconfigs, tokenFile } = status
   return `addresses
   dashboard    ${urls['dashboard']}
-  inventory    ${urls['inventory']}/v1/inventory/node-configs
-               ${urls['inventory']}/docs
+  inventory    ${urls['inventory']}/docs
   viola        ${urls['viola']}/docs
   keystone     ${urls['keystone']}/v3
   contrabass   ${urls['contrabass']}
 
 query
-  export MULTINIC_INVENTORY_URL=${urls['inventory']}   # then: ${program} status, why, find, check
-  export MULTINIC_TOKEN_FILE=${tokenFile}   # for ${program} plan
+  export MULTINIC_INVENTORY_URL=${urls['inventory']} MULTINIC_TOKEN_FILE=${tokenFile}
+  # then: ${program} status, why, find, check, plan
 
 kubectl
   export KUBECONFIG=${kubeconfigs.biz}          # nodes, MultiNicNodeConfigs, Jobs, Pods

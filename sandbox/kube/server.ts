@@ -12,8 +12,9 @@ import type { Log } from '../../src/telemetry/log.ts'
 import { createAccountTokens } from './access/account-tokens.ts'
 import { certificatesIn } from './access/certificates.ts'
 import { createCluster } from './cluster.ts'
-import type { PodLogs } from './http/context.ts'
+import type { HandlerOptions, PodLogs } from './http/context.ts'
 import { createHandler } from './http/handler.ts'
+import { servePortForward } from './http/port-forward.ts'
 import { type KubeFaults, withFaults } from './http/request-faults.ts'
 import type { Snapshot, Store } from './objects/store.ts'
 
@@ -57,9 +58,11 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
 
   const tokens = createAccountTokens(token, cluster.store, cluster.now)
   let logs: PodLogs = () => undefined
-  const handler = createHandler({ cluster, tokens, log, podLogs: (namespace, pod) => logs(namespace, pod) })
+  const handlerOptions: HandlerOptions = { cluster, tokens, log, podLogs: (namespace, pod) => logs(namespace, pod) }
+  const handler = createHandler(handlerOptions)
   const faults: KubeFaults = { unreachable: false, conflicts: false }
   const server = createServer({ cert, key, keepAliveTimeout: 90_000, requestTimeout: 0 }, withFaults(faults, handler))
+  server.on('upgrade', servePortForward(handlerOptions))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)

@@ -91,7 +91,6 @@ export async function componentsFor(options: ComponentsOptions): Promise<Compone
       OPERATOR_ADDR: operator,
       OPERATOR_TOKENS_FILE: tokens.callers,
       INVENTORY_TOKENS_FILE: tokens.callers,
-      INVENTORY_ANONYMOUS_ACCESS: 'true',
       INVENTORY_ADDR: inventory,
       INVENTORY_DB_PATH: state.path('inventory.db'),
       INVENTORY_WEB_DIR: options.bundles.webDir,

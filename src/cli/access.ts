@@ -1,62 +1,96 @@
 /**
- * URLs of the APIs and the token: from flags, else from the environment.
+ * Where the APIs are, and the token for them: from flags, else from the environment, else the inventory of the cluster of the
+ * kubeconfig, through its API server.
  */
 import { urlOf, withoutSlash } from '../contract/url.ts'
+import type { PortForward } from '../kube/port-forward.ts'
 import { messageOf } from '../runtime/errors.ts'
+import type { ClusterInventory } from './cluster-inventory.ts'
 import { CliError, type Io } from './io.ts'
 
 export interface AccessFlags {
   inventory?: string
   operator?: string
   tokenFile?: string
+  sendToken?: boolean
+  kubeconfig?: string
+  context?: string
 }
 
 export interface Service {
   name: 'inventory' | 'operator'
-  /** Without a trailing slash. */
+  /** Without a trailing slash; of a Pod, its name. */
   url: string
   /** The flag or variable that set the URL. */
   setBy: string
+  /** Opens a way to a Pod that has no URL. */
+  forward?: () => Promise<PortForward>
 }
 
 export interface Access {
-  inventory(): Service
-  /** The URL of the inventory, unless another one is set. */
-  operator(): Service
+  inventory(): Promise<Service>
+  /** The address of the inventory, unless another one is set. */
+  operator(): Promise<Service>
   token(): Promise<string | undefined>
 }
 
-const help = `Set it with --inventory URL, or export MULTINIC_INVENTORY_URL=URL.
-The inventory is a Service in the management cluster. Make it reachable at http://127.0.0.1:18081:
-  kubectl -n multinic-system port-forward service/multinic-inventory 18081                              # installed by Helm
-  kubectl -n multinic-operator-system port-forward service/multinic-operator-inventory-service 18081    # installed by kustomize`
+const help = `Or set the URL with --inventory URL or MULTINIC_INVENTORY_URL, and the file of a token with --token-file FILE or MULTINIC_TOKEN_FILE.`
 
-export function accessFrom(flags: AccessFlags, { env, read }: Pick<Io, 'env' | 'read'>): Access {
-  const inventory = () =>
-    service('inventory', flags.inventory, '--inventory', 'MULTINIC_INVENTORY_URL') ?? absent('inventory')
+export function accessFrom(flags: AccessFlags, io: Io): Access {
+  const { env, read } = io
+  let found: Promise<ClusterInventory> | undefined
+  let token: Promise<string | undefined> | undefined
+
+  /** Loaded only when it is needed: most of the commands know a URL. */
+  function inCluster(): Promise<ClusterInventory> {
+    found ??= import('./cluster-inventory.ts')
+      .then(({ findInventory }) => findInventory(io, flags))
+      .catch(error => {
+        throw new CliError(`the inventory: ${messageOf(error)}\n${help}`, { cause: error })
+      })
+    return found
+  }
 
   function service(name: Service['name'], flag: string | undefined, option: string, variable: string) {
     const [text, setBy] = flag !== undefined ? [flag, option] : [env[variable] || undefined, variable]
     return text === undefined ? undefined : { name, url: urlFrom(text, setBy), setBy }
   }
+  const inventoryUrl = () => service('inventory', flags.inventory, '--inventory', 'MULTINIC_INVENTORY_URL')
 
-  let token: Promise<string | undefined> | undefined
+  async function inventory(): Promise<Service> {
+    const named = inventoryUrl()
+    if (named) return named
+    const { name, forward } = await inCluster()
+    return { name: 'inventory', url: name, setBy: '--kubeconfig', forward }
+  }
+
+  async function chooseToken(): Promise<string | undefined> {
+    const file = flags.tokenFile ?? (env['MULTINIC_TOKEN_FILE'] || undefined)
+    if (file !== undefined) return tokenIn(file, read)
+    if (flags.sendToken) return ownToken()
+    return inventoryUrl() ? undefined : (await inCluster()).readerToken()
+  }
+
+  /** The token of the kubeconfig: it is good for more than our APIs, so it is sent only on request. */
+  async function ownToken(): Promise<string> {
+    const { clusterAccessOf } = await import('./cluster.ts')
+    const own = await (await clusterAccessOf(io, flags)).token?.()
+    if (own === undefined) throw new CliError('--send-token: the kubeconfig has no token for this user')
+    return own
+  }
+
   return {
     inventory,
-    operator: () =>
+    operator: async () =>
       service('operator', flags.operator, '--operator', 'MULTINIC_OPERATOR_URL') ?? {
-        ...inventory(),
+        ...(await inventory()),
         name: 'operator',
       },
     token: () => {
-      token ??= tokenIn(flags.tokenFile ?? (env['MULTINIC_TOKEN_FILE'] || undefined), read)
+      token ??= chooseToken()
       return token
     },
   }
-}
-
-function absent(name: string): never {
-  throw new CliError(`the URL of the ${name} is not set\n${help}`)
 }
 
 function urlFrom(text: string, setBy: string): string {

@@ -54,7 +54,7 @@ const [readTimeoutMs, planTimeoutMs] = [30_000, 180_000]
 
 export function connectApi({ inventory, operator, token }: Access): Api {
   const get = async <T>(path: string, query: Query, schema: z.ZodType<T>, absent?: T): Promise<T> => {
-    const answer = await ask(inventory(), withQuery(path, query), token)
+    const answer = await ask(await inventory(), withQuery(path, query), token)
     if (answer.status === 404 && absent !== undefined) return absent
     return parsed(answer, schema)
   }
@@ -64,7 +64,7 @@ export function connectApi({ inventory, operator, token }: Access): Api {
       const all: InventoryRecord[] = []
       let next: string | undefined = withQuery(nodesPath, { ...query, limit: pageSize })
       while (next !== undefined) {
-        const answer: Answer = await ask(inventory(), next, token)
+        const answer: Answer = await ask(await inventory(), next, token)
         all.push(...parsed(answer, z.array(inventoryRecord)))
         next = /<(\/[^<>]*)>; *rel="next"/.exec(answer.link)?.[1]
       }
@@ -80,16 +80,16 @@ export function connectApi({ inventory, operator, token }: Access): Api {
     deviations: (query = {}) => get('/v1/inventory/deviations', query, z.array(deviation)),
     providers: async () => (await get('/v1/interfaces/providers', {}, providerCatalog)).providers,
     async csv(query = {}) {
-      const answer = await ask(inventory(), withQuery(nodesPath, { ...query, format: 'csv' }), token)
+      const answer = await ask(await inventory(), withQuery(nodesPath, { ...query, format: 'csv' }), token)
       if (answer.status !== 200) throw refusal(answer)
       return harmless(answer.text)
     },
     async verdicts(query) {
-      const answer = await ask(operator(), withQuery(verdictsPath, query), token)
+      const answer = await ask(await operator(), withQuery(verdictsPath, query), token)
       return [204, 404].includes(answer.status) ? undefined : parsed(answer, verdictsAnswer).verdicts
     },
     async plan(config) {
-      const answer = await ask(operator(), planPath, token, config)
+      const answer = await ask(await operator(), planPath, token, config)
       if (answer.status === 404)
         throw new CliError(`no operator responds at ${answer.service.url}; set its URL with --operator URL`)
       return parsed(answer, planAnswer)
@@ -120,8 +120,9 @@ export async function textOf({ body }: Response, maxBytes = maxResponseBytes): P
 
 async function ask(service: Service, path: string, token: Access['token'], body?: unknown): Promise<Answer> {
   const bearer = await token()
+  const forward = await service.forward?.()
   try {
-    const response = await fetch(`${service.url}${path}`, {
+    const response = await fetch(`${forward?.url ?? service.url}${path}`, {
       // A redirect would send the token to another host.
       redirect: 'manual',
       signal: AbortSignal.timeout(body === undefined ? readTimeoutMs : planTimeoutMs),
@@ -135,7 +136,11 @@ async function ask(service: Service, path: string, token: Access['token'], body?
     const { status, headers } = response
     return { service, status, text: await textOf(response), link: headers.get('link') ?? '' }
   } catch (error) {
-    throw new CliError(unreachable(service, error), { cause: error })
+    throw new CliError(unreachable(service, forward?.problem === undefined ? error : new Error(forward.problem)), {
+      cause: error,
+    })
+  } finally {
+    await forward?.close()
   }
 }
 

@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path'
 import { connectKube, type KubeClient } from '../kube/client.ts'
-import { loadKubeconfig } from '../kube/config.ts'
+import { type ClusterAccess, loadKubeconfig } from '../kube/config.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { CliError, type Io } from './io.ts'
 
@@ -18,14 +18,17 @@ export interface Cluster {
   namespace: string
 }
 
-/** Closes the connection when the work ends. */
-export async function withCluster<T>(io: Io, flags: ClusterFlags, work: (cluster: Cluster) => Promise<T>): Promise<T> {
-  const { KUBECONFIG = '', HOME = '' } = io.env
+export async function clusterAccessOf({ env }: Pick<Io, 'env'>, flags: ClusterFlags): Promise<ClusterAccess> {
+  const { KUBECONFIG = '', HOME = '' } = env
   const path = flags.kubeconfig ?? (KUBECONFIG || join(HOME, '.kube/config'))
-  const access = await loadKubeconfig(path, flags.context).catch(error => {
+  return loadKubeconfig(path, flags.context).catch(error => {
     throw new CliError(`cannot load the kubeconfig: ${messageOf(error)}; set --kubeconfig`, { cause: error })
   })
-  const kube = connectKube(access)
+}
+
+/** Closes the connection when the work ends. */
+export async function withCluster<T>(io: Io, flags: ClusterFlags, work: (cluster: Cluster) => Promise<T>): Promise<T> {
+  const kube = connectKube(await clusterAccessOf(io, flags))
   try {
     return await work({ kube, namespace: flags.namespace ?? 'multinic-system' })
   } catch (error) {

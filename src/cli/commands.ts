@@ -38,13 +38,14 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
       .addOption(new Option('-o, --output <format>', help.output).choices(formats))
       .option('--inventory <url>', help.inventory)
       .option('--token-file <file>', help.tokenFile)
+      .option('--send-token', help.sendToken)
+      .option('--kubeconfig <file>', name === 'status' ? help.statusKubeconfig : help.kubeconfig)
+      .option('--context <name>', help.context)
   }
 
   const status = reading('status', help.status, ...allFormats)
     .argument('[node]', help.statusNode)
     .addOption(provider())
-    .option('--kubeconfig <file>', help.statusKubeconfig)
-    .option('--context <name>', help.context)
     .action(run((actions, flags, node?: string) => actions.status(io, flags, node)))
 
   const why = reading('why', help.why, ...allFormats)

@@ -46,7 +46,10 @@ after(async () => {
 
 type Case = [words: () => string[], says: RegExp]
 const cases: Record<string, Case> = {
-  'no URL': [() => ['check'], /URL of the inventory is not set\nSet it with .* port-forward/s],
+  'neither a URL nor a kubeconfig': [
+    () => ['check', '--kubeconfig', join(dir, 'none')],
+    /the inventory: cannot load the kubeconfig: .*\nOr set the URL with --inventory URL/s,
+  ],
   'an invalid URL': [() => ['check', '--inventory', 'localhost'], /--inventory: "localhost" is not a URL/],
   'a URL with a password': [() => ['check', '--inventory', 'http://a:b@x'], /is not a URL/],
   'a closed port': [

@@ -63,6 +63,8 @@ export const maxWrites = 500
 export const maxRecordsBytes = 16 * 1024 * 1024
 export const inventoryWrites = z.object({ records: z.array(inventoryWrite).max(maxWrites) })
 export const recordsPath = '/v1/inventory/records'
+/** Sign-in of the dashboard. */
+export const sessionPath = '/v1/session'
 
 export const historyEntry = z
   .object({

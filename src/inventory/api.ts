@@ -15,7 +15,8 @@ import {
 import type { Api } from '../contract/openapi.ts'
 
 const headers = {
-  authorization: 'Bearer token. Required for reads if a token file is set, and for all writes.',
+  authorization:
+    'Bearer token of a caller with the right to list MultiNicNodeConfigs, or to update the providers of a write.',
   'if-none-match': 'ETag of an earlier response.',
 }
 const notModified = { 304: { description: 'Not modified since that ETag.' } }
@@ -125,7 +126,7 @@ export const inventoryApi: Api = {
     {
       method: 'put',
       path: recordsPath,
-      summary: 'Write node records. Each difference becomes a history entry. Requires an admin token.',
+      summary: 'Write node records. Each difference becomes a history entry.',
       headers,
       required: ['authorization'],
       body: inventoryWrites,

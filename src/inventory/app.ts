@@ -19,6 +19,7 @@ import { type EventStream, eventStreams } from '../server/event-stream.ts'
 import { limitAddresses } from '../server/rate-limit.ts'
 import { type Handler, isNotModified, nextLink, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
+import { serveSession } from '../server/session.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { readRight } from './access.ts'
@@ -220,6 +221,7 @@ export function createInventoryApp({
     if (method === 'get') await access.require(caller, readRight)
     callers.set(request, caller)
   })
+  serveSession(app, access, readRight)
   serveDashboard(app, webDir, log)
   app.addHook('onClose', () => access.close())
   return app

@@ -10,6 +10,7 @@ import type { KubeClient } from '../kube/client.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { certificateOf } from './client-certificate.ts'
+import { impersonatedIn, tokenIn } from './credentials.ts'
 import { openReviews, type Reviews, type Right, type User } from './reviews.ts'
 import { HttpProblem } from './server.ts'
 import { openTokens } from './tokens.ts'
@@ -48,6 +49,7 @@ export interface AccessOptions {
 }
 
 export const multinicGroup = 'multinic.io'
+const maxGroups = 100
 const anonymousUser: Caller = { user: 'system:anonymous', groups: ['system:unauthenticated'], by: 'anonymous' }
 
 /** Who may write the node configs of this provider. Without an ID: of every provider. */
@@ -67,11 +69,11 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
   )
   const tokens = tokensFile === undefined ? undefined : await openTokens(tokensFile, log)
 
-  async function identify({ headers, raw }: FastifyRequest, isOpen: boolean): Promise<Caller> {
-    const token = bearerTokenIn(headers.authorization)
+  async function identify(request: FastifyRequest, isOpen: boolean): Promise<Caller> {
+    const token = tokenIn(request)
     const fromFile = token === undefined ? undefined : await tokens?.userOf(token)
     if (fromFile) return { ...fromFile, by: 'file' }
-    const certificate = token === undefined ? certificateOf(raw.socket) : undefined
+    const certificate = token === undefined ? certificateOf(request.raw.socket) : undefined
     if (certificate?.trusted) return { ...certificate.user, by: 'certificate' }
     // Open to everyone: whoever sends a token for another service is not refused for it.
     if (isOpen) return anonymousUser
@@ -82,6 +84,18 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
     throw new HttpProblem(401, `unknown bearer token; a token of the cluster must have the audience ${audience}`)
   }
 
+  /** A proxy that may impersonate users in the cluster may do it here: its caller has the rights of that user only. */
+  async function behindProxy(proxy: Caller, request: FastifyRequest): Promise<Caller> {
+    const named = impersonatedIn(request)
+    if (!named || proxy.by === 'anonymous') return proxy
+    if (named.user === '' || named.groups.length > maxGroups)
+      throw new HttpProblem(400, `Impersonate-User and at most ${maxGroups} groups are required to impersonate`)
+    const impersonate = { verb: 'impersonate', group: '' } as const
+    await requireKnown(proxy, { ...impersonate, resource: 'users', name: named.user })
+    for (const name of named.groups) await requireKnown(proxy, { ...impersonate, resource: 'groups', name })
+    return { user: named.user, groups: [...named.groups, 'system:authenticated'], by: proxy.by }
+  }
+
   const allowsKnown = (caller: Caller, right: Right) => reviews.isAllowed(caller, right)
   async function requireKnown(caller: Caller, right: Right): Promise<void> {
     if (!(await allowsKnown(caller, right))) throw refused(caller, right)
@@ -90,7 +104,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
   return {
     async callerOf(request, reply, { known } = { known: false }) {
       try {
-        return await identify(request, anonymous && !known)
+        return await behindProxy(await identify(request, anonymous && !known), request)
       } catch (error) {
         if (error instanceof HttpProblem && error.status === 401) reply.header('www-authenticate', 'Bearer')
         throw error
@@ -108,10 +122,6 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
       await reviews.close()
     },
   }
-}
-
-export function bearerTokenIn(authorization: string | undefined): string | undefined {
-  return /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
 }
 
 function refused({ user }: Caller, { verb, group, resource, namespace, name }: Right): HttpProblem {

@@ -27,6 +27,7 @@ import { writeImages } from '../../scripts/images.ts'
 import { thisArchitecture } from '../../scripts/oci.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { violaPath } from '../../src/contract/viola.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
 import { pods } from '../../src/kube/resources.ts'
@@ -40,6 +41,7 @@ const chart = join(root, 'deployments/helm')
 const within = 180_000
 const components = ['controller', 'operator', 'viola'] as const
 const inventoryPort = 18081
+const violaPort = 8083
 
 let home: string
 let helm: Helm
@@ -124,7 +126,7 @@ async function inventory(path: string): Promise<unknown> {
 }
 
 test('helm installs all components, and they become ready', async () => {
-  const ports = { controller: 8082, operator: 8081, viola: 8083 }
+  const ports = { controller: 8082, operator: 8081, viola: violaPort }
   const values = components.flatMap(component => [
     `${component}.enabled=true`,
     `${component}.hostNetwork=true`,
@@ -174,6 +176,26 @@ test('an attached port becomes a NIC, and every component reports it', async () 
     const { status } = (await kube.get(openstackConfigs, { namespace, name: 'main' })) ?? {}
     const ready = status?.conditions?.find(({ type }) => type === 'NodesReady')
     assert.equal(ready?.status, 'True')
+  })
+})
+
+test('without a token the inventory and Viola serve nobody', async () => {
+  for (const [port, path] of [
+    [inventoryPort, '/v1/inventory/node-configs'],
+    [violaPort, violaPath],
+  ] as const) {
+    const headers = { 'x-provider-id': 'here' }
+    const { statusCode, body } = await request(`http://${node.address}:${port}${path}`, { headers })
+    await body.dump()
+    assert.equal(statusCode, 401, path)
+  }
+})
+
+test('the commands reach the inventory through the API server, with a token that may only read', async () => {
+  await soon(async () => {
+    const { code, stdout, stderr } = await cp.exec(join(root, 'bin/multinic'), ['status'], { check: false })
+    assert.equal(code, 0, stdout + stderr)
+    assert.match(stdout, /multinic0.*10\.10\.0\.10/)
   })
 })
 

@@ -12,7 +12,7 @@ import { violaPost } from '../../src/contract/viola.ts'
 import { parseBusAddresses } from '../../src/openstack/bus-address.ts'
 import { decryptPassword } from '../../src/openstack/cipher.ts'
 import { readNotification } from '../../src/openstack/notification.ts'
-import { bearerTokenIn } from '../../src/server/access.ts'
+import { bearerTokenIn } from '../../src/server/credentials.ts'
 import { cpuMsSince } from '../fuzz/fuzz.ts'
 import { literalsIn, regexpsIn, riskOf } from './regexps.ts'
 

@@ -113,7 +113,11 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     environment.cloudState.emitPortsChange()
     await eventually(
       async () => {
-        const verdicts = await (await request(`${environment.operatorUrl()}/v1/operator/verdicts`)).body.text()
+        const verdicts = await (
+          await request(`${environment.operatorUrl()}/v1/operator/verdicts`, {
+            headers: { authorization: `Bearer ${environment.caller.token}` },
+          })
+        ).body.text()
         assert.match(verdicts, /"reason":"NameChanged"/)
       },
       { within },

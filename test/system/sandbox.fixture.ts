@@ -91,9 +91,10 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
 
   async function call(url: string, init: Parameters<TestSandbox['call']>[1] = {}): Promise<ApiResponse> {
     const { method = 'GET', body, headers = {} } = init
+    const authorization = `Bearer ${await readFile(state.path('operator-token'), 'utf8')}`
     const answer = await request(url, {
       method,
-      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      headers: { authorization, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     const text = await answer.body.text()

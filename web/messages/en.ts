@@ -279,11 +279,13 @@ export const en = {
   'error.unreachableText': 'NICs keep working, and the configuration continues. Only this page has no data.',
   'error.retry': 'Try again',
   'error.copyDetails': 'Copy details',
-  'error.token': 'Read token required',
-  'error.tokenText': 'Ask the administrator of the inventory for a token. It is kept in this tab only.',
+  'error.token': 'Sign in',
+  'error.tokenText':
+    'Sign in with a token that may read the inventory. The browser keeps it for 12 hours as a cookie that no script can read.',
   'error.tokenLabel': 'Token',
-  'error.tokenUse': 'Use token',
+  'error.tokenUse': 'Sign in',
   'error.tokenRejected': 'The inventory rejected this token.',
+  'error.tokenNotKept': 'The browser did not keep the sign-in. Open the dashboard with HTTPS, or at http://127.0.0.1.',
 } as const
 
 export type MessageKey = keyof typeof en

@@ -282,9 +282,11 @@ export const ko: Record<MessageKey, string> = {
   'error.unreachableText': 'NIC는 계속 동작하고 구성 작업도 계속됩니다. 이 화면에만 데이터가 없습니다.',
   'error.retry': '다시 시도',
   'error.copyDetails': '상세 정보 복사',
-  'error.token': '읽기 토큰이 필요합니다',
-  'error.tokenText': '인벤토리 관리자에게 토큰을 요청하세요. 토큰은 이 탭에만 보관됩니다.',
+  'error.token': '로그인',
+  'error.tokenText':
+    '인벤토리를 읽을 수 있는 토큰으로 로그인하세요. 브라우저는 스크립트가 읽을 수 없는 쿠키로 12시간 동안 보관합니다.',
   'error.tokenLabel': '토큰',
-  'error.tokenUse': '토큰 사용',
+  'error.tokenUse': '로그인',
   'error.tokenRejected': '인벤토리가 이 토큰을 거부했습니다.',
+  'error.tokenNotKept': '브라우저가 로그인을 보관하지 않았습니다. HTTPS 또는 http://127.0.0.1로 대시보드를 여세요.',
 }

@@ -2,7 +2,8 @@
  * What is shown above or instead of a screen: an earlier time, a broken stream, loading, an unreachable inventory, a missing token.
  */
 import { useEffect, useState } from 'preact/hooks'
-import { hasToken, saveToken } from '../state/api.ts'
+import type { MessageKey } from '../messages/messages.ts'
+import { signIn } from '../state/api.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { CopyButton } from '../ui/controls.tsx'
@@ -99,19 +100,16 @@ export function Unreachable() {
 export function TokenForm() {
   const { t, retry } = useUi()
   const [token, setToken] = useState('')
-  const [rejected] = useState(hasToken)
-  const onSubmit = (event: Event) => {
+  const [text, setText] = useState<MessageKey>('error.tokenText')
+  const onSubmit = async (event: Event) => {
     event.preventDefault()
-    saveToken(token.trim())
-    retry()
+    const result = await signIn(token.trim()).catch(() => 'rejected' as const)
+    if (result === 'ok') retry()
+    else setText(result === 'rejected' ? 'error.tokenRejected' : 'error.tokenNotKept')
   }
   return (
     <Panel>
-      <EmptyState
-        kind="token"
-        title={t('error.token')}
-        text={rejected ? t('error.tokenRejected') : t('error.tokenText')}
-      />
+      <EmptyState kind="token" title={t('error.token')} text={t(text)} />
       <form class="token-form" onSubmit={onSubmit}>
         <label class="field">
           <span class="visually-hidden">{t('error.tokenLabel')}</span>

@@ -1,13 +1,12 @@
 /**
- * The inventory API as the dashboard uses it: records in pages, history, search, and the stream of changes. A token, if needed,
- * is kept in this tab only.
+ * The inventory API as the dashboard uses it: sign-in, records in pages, history, search, and the stream of changes.
  */
 import type { Deviation, HistoryEntry, InventoryRecord, SearchHit } from '../../src/contract/inventory.ts'
 import type { OperatorVerdict } from '../../src/contract/operator-api.ts'
 import { type StreamEvent, streamEvents } from './stream.ts'
 
 const basePath = '/v1/inventory'
-const tokenKey = 'multinic.token'
+const sessionPath = '/v1/session'
 
 export class ApiError extends Error {
   readonly status: number
@@ -18,19 +17,15 @@ export class ApiError extends Error {
   }
 }
 
-export function saveToken(token: string): void {
-  sessionStorage.setItem(tokenKey, token)
-}
-
-export const hasToken = () => sessionStorage.getItem(tokenKey) !== null
-
-function headers(more: Record<string, string> = {}): Record<string, string> {
-  const token = sessionStorage.getItem(tokenKey)
-  return token ? { ...more, authorization: `Bearer ${token}` } : more
+/** Exchanges a token for a cookie that no script can read. A browser keeps it only with HTTPS or on the local machine. */
+export async function signIn(token: string): Promise<'ok' | 'rejected' | 'notKept'> {
+  const { ok } = await fetch(sessionPath, { method: 'POST', headers: { authorization: `Bearer ${token}` } })
+  if (!ok) return 'rejected'
+  return (await fetch(sessionPath)).ok ? 'ok' : 'notKept'
 }
 
 async function get(path: string, signal?: AbortSignal, attempts = 4): Promise<Response> {
-  const response = await fetch(path, { headers: headers(), cache: 'no-cache', ...(signal ? { signal } : {}) })
+  const response = await fetch(path, { cache: 'no-cache', ...(signal ? { signal } : {}) })
   if (response.ok) return response
   if (response.status === 429 && attempts > 1) {
     // All users behind one proxy share its address, and so its rate limit.
@@ -96,7 +91,7 @@ export async function nodeHistory(providerId: string, nodeName: string, limit: n
 export const recordsMatching = (q: string, at: string) =>
   getJson<InventoryRecord[]>(`${basePath}/node-configs?${query({ q, at, limit: 50 })}`)
 
-/** Downloads with fetch, because a plain link cannot carry the token. */
+/** Downloads with fetch, so that a failure is shown on the page. */
 export async function downloadCsv({ providerId, at }: { providerId?: string | undefined; at?: string | undefined }) {
   const response = await get(`${basePath}/node-configs?${query({ format: 'csv', providerId, at })}`)
   saveFile(await response.blob(), providerId ? `node-configs-${providerId}.csv` : 'node-configs.csv')
@@ -124,8 +119,8 @@ export async function* streamChanges(
   onOpen: () => void,
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent> {
-  const more = { accept: 'text/event-stream', ...(after ? { 'last-event-id': after } : {}) }
-  const response = await fetch(`${basePath}/events`, { headers: headers(more), cache: 'no-store', signal })
+  const headers = { accept: 'text/event-stream', ...(after ? { 'last-event-id': after } : {}) }
+  const response = await fetch(`${basePath}/events`, { headers, cache: 'no-store', signal })
   if (!response.ok || !response.body) throw new ApiError(response.status, `${response.status} · GET ${basePath}/events`)
   onOpen()
   yield* streamEvents(response.body)

@@ -1,5 +1,5 @@
 /**
- * Reads server-sent events from the body of a fetch: unlike EventSource, a fetch can carry a token.
+ * Reads server-sent events from the body of a fetch: unlike EventSource, a fetch shows the status of a failure.
  */
 export interface StreamEvent {
   id: string

@@ -1,0 +1,128 @@
+/** The commands without a URL: through the API server, with a token of the account that may only read. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { stringify } from 'yaml'
+import { grant, rules } from '../../test/support/access.ts'
+import { type Run, runner } from '../../test/support/cli.ts'
+import { aWrite } from '../../test/support/inventory.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
+import { type RunningInventory, startInventory } from '../inventory/main.ts'
+import { pods } from '../kube/resources.ts'
+import { silent } from '../telemetry/log.ts'
+
+let dir: string
+let cluster: TargetCluster
+let inventory: RunningInventory
+let multinic: Run
+const namespace = 'multinic-system'
+const received: string[] = []
+
+before(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'multinic-cli-cluster-'))
+  cluster = await startTargetCluster()
+  inventory = await startInventory({
+    env: {
+      INVENTORY_ADDR: '127.0.0.1:0',
+      INVENTORY_DB_PATH: join(dir, 'inventory.db'),
+      KUBECONFIG: cluster.api.kubeconfig,
+    },
+    log: silent,
+    addRoutes: app => {
+      app.addHook('onRequest', async ({ headers }) => void received.push(String(headers.authorization)))
+    },
+  })
+  await inventory.recorder.put([aWrite('w1', { nics: 10 })])
+  for (const name of ['multinic-reader', 'user'])
+    await cluster.kube.raw('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: { name },
+    })
+  await grant(cluster.kube, `system:serviceaccount:${namespace}:multinic-reader`, [rules.readInventory])
+  const labels = { 'app.kubernetes.io/part-of': 'multinic', 'app.kubernetes.io/component': 'inventory' }
+  const ports = [{ name: 'inventory', containerPort: Number(new URL(inventory.url).port) }]
+  const containers = [{ name: 'inventory', image: 'multinic', ports }]
+  await cluster.kube.create(pods, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'multinic-inventory-1', namespace, labels },
+    spec: { containers, nodeName: 'here' } as never,
+  })
+  const conditions = [{ type: 'Ready', status: 'True' }]
+  const status = { phase: 'Running', podIP: '127.0.0.1', conditions }
+  await cluster.kube.patchStatus(pods, { namespace, name: 'multinic-inventory-1' }, status)
+  multinic = runner({ KUBECONFIG: cluster.api.kubeconfig })
+})
+after(async () => {
+  await inventory?.close()
+  await cluster.close()
+  await rm(dir, { recursive: true })
+})
+
+/** A kubeconfig for a ServiceAccount of the cluster. */
+async function kubeconfigOf(account: string): Promise<string> {
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} }
+  const { token } = ((await cluster.kube.raw('POST', path, body)).body as { status: { token: string } }).status
+  const one = {
+    name: 'here',
+    cluster: { server: cluster.api.url, 'certificate-authority': cluster.api.caFile },
+    user: { token },
+    context: { cluster: 'here', user: 'here' },
+  }
+  const file = join(dir, `${account}.kubeconfig`)
+  const all = { 'current-context': 'here', clusters: [one], users: [one], contexts: [one] }
+  await writeFile(file, stringify(all, { aliasDuplicateObjects: false }))
+  return file
+}
+
+test('a command reads the inventory of the cluster, and the inventory never gets the token of the user', async () => {
+  received.length = 0
+  const { code, out, error } = await multinic('status')
+  assert.equal(code, 0, error)
+  assert.match(out, /w1/)
+  assert.match(out, /multinic9/)
+  assert.ok(received.length > 0)
+  for (const authorization of received) {
+    assert.notEqual(authorization, `Bearer ${cluster.api.token}`)
+    const claims = JSON.parse(Buffer.from(authorization.split('.')[1] ?? '', 'base64url').toString())
+    assert.deepEqual([claims.sub, claims.aud], [`system:serviceaccount:${namespace}:multinic-reader`, ['multinic']])
+    assert.ok(claims.exp * 1_000 - Date.now() <= 600_000)
+  }
+})
+
+test('only --send-token sends the token of the user, which the inventory refuses for its audience', async () => {
+  received.length = 0
+  const { code, error } = await multinic('status', '--send-token')
+  assert.equal(code, 2)
+  assert.match(error, /requires a valid token/)
+  assert.deepEqual(received, [`Bearer ${cluster.api.token}`])
+})
+
+test('a user needs the rights of the Role multinic-cli, and each refusal says what is missing', async () => {
+  const kubeconfig = await kubeconfigOf('user')
+  const run = () => multinic('find', 'w1', '--kubeconfig', kubeconfig)
+  const user = `system:serviceaccount:${namespace}:user`
+  const steps: [rule: Parameters<typeof grant>[2][number], before: RegExp][] = [
+    [{ apiGroups: [''], resources: ['pods'], verbs: ['list'] }, /no running inventory in namespace multinic-system or/],
+    [
+      { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'], resourceNames: ['multinic-reader'] },
+      /cannot get a token of ServiceAccount multinic-system\/multinic-reader: .*forbidden.*Role multinic-cli/s,
+    ],
+    [
+      { apiGroups: [''], resources: ['pods/portforward'], verbs: ['get', 'create'] },
+      /cannot reach the inventory at Pod/,
+    ],
+  ]
+  for (const [rule, refusal] of steps) {
+    const { code, error } = await run()
+    assert.equal(code, 2)
+    assert.match(error, refusal)
+    await grant(cluster.kube, user, [rule], namespace)
+  }
+  const { code, error } = await run()
+  assert.equal(code, 0, error)
+})

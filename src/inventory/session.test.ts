@@ -1,0 +1,142 @@
+/** Sign-in of the dashboard, and users that a proxy has authenticated. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { parse, stringify } from 'yaml'
+import { accessOf, grant, rules } from '../../test/support/access.ts'
+import { aWrite } from '../../test/support/inventory.ts'
+import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
+import { silent } from '../telemetry/log.ts'
+import { createInventoryApp } from './app.ts'
+import { openStore, type Store } from './store.ts'
+
+let cluster: TargetCluster
+let store: Store
+let app: FastifyInstance
+const tokenOf = (user: string) => `the-token-of-${user}`
+const bearer = (user: string) => ({ authorization: `Bearer ${tokenOf(user)}` })
+const reads = '/v1/interfaces/providers'
+
+before(async () => {
+  cluster = await startTargetCluster()
+  store = await openStore({ path: join(cluster.dir, 'inventory.db'), log: silent })
+  const tokensFile = join(cluster.dir, 'tokens.yaml')
+  const tokens = ['reader', 'writer', 'stranger', 'proxy'].map(user => ({ user, token: tokenOf(user) }))
+  await writeFile(tokensFile, stringify({ tokens }))
+  await grant(cluster.kube, 'reader', [rules.readInventory])
+  await grant(cluster.kube, 'writer', [rules.readInventory, rules.writeProvider()])
+  await grant(cluster.kube, 'network-team', [rules.readInventory], undefined, 'Group')
+  await grant(cluster.kube, 'proxy', [
+    { apiGroups: [''], resources: ['users'], verbs: ['impersonate'] },
+    { apiGroups: [''], resources: ['groups'], verbs: ['impersonate'], resourceNames: ['network-team', 'visitors'] },
+  ])
+  app = createInventoryApp({ store, access: await accessOf(cluster.api.kubeconfig, tokensFile), log: silent })
+})
+after(async () => {
+  await app.close()
+  await store.close()
+  await cluster.close()
+})
+
+async function cookieOf(user: string): Promise<string> {
+  const { statusCode, headers } = await app.inject({ method: 'POST', url: '/v1/session', headers: bearer(user) })
+  assert.equal(statusCode, 204)
+  return String(headers['set-cookie'])
+}
+
+test('a token becomes a cookie that no script and no other site can use', async () => {
+  const cookie = await cookieOf('reader')
+  assert.match(cookie, /^__Host-multinic=[^;]+; Path=\/; Secure; HttpOnly; SameSite=Strict; Max-Age=43200$/)
+  const [value = ''] = cookie.split(';')
+  const headers = { cookie: `theme=dark; ${value}` }
+  assert.equal((await app.inject({ url: reads, headers })).statusCode, 200)
+  assert.deepEqual((await app.inject({ url: '/v1/session', headers })).json(), { user: 'reader' })
+  assert.equal((await app.inject({ url: reads, headers: { cookie: `x${value}` } })).statusCode, 401)
+})
+
+test('a token without the right to read signs nobody in', async () => {
+  for (const [headers, status] of [
+    [{}, 401],
+    [{ authorization: 'Bearer a-token-of-nobody' }, 401],
+    [bearer('stranger'), 403],
+  ] as const) {
+    const answer = await app.inject({ method: 'POST', url: '/v1/session', headers })
+    assert.equal(answer.statusCode, status)
+    assert.equal(answer.headers['set-cookie'], undefined)
+  }
+  assert.equal((await app.inject('/v1/session')).statusCode, 401)
+})
+
+test('the cookie is for reading: a write and a sign-in need the token itself', async () => {
+  const [cookie = ''] = (await cookieOf('writer')).split(';')
+  const write = { method: 'PUT', url: '/v1/inventory/records', payload: { records: [aWrite('w1')] } } as const
+  assert.equal((await app.inject({ ...write, headers: { cookie } })).statusCode, 401)
+  assert.equal((await app.inject({ ...write, headers: bearer('writer') })).statusCode, 204)
+  assert.equal((await app.inject({ method: 'POST', url: '/v1/session', headers: { cookie } })).statusCode, 401)
+})
+
+test('signing out removes the cookie', async () => {
+  const { statusCode, headers } = await app.inject({ method: 'DELETE', url: '/v1/session' })
+  assert.equal(statusCode, 204)
+  assert.match(String(headers['set-cookie']), /^__Host-multinic=; .*Max-Age=0$/)
+})
+
+const impersonation: Record<string, [proxy: string, headers: Record<string, string>, status: number]> = {
+  'a user of a group with the right may read': [
+    'proxy',
+    { 'impersonate-user': 'jane', 'impersonate-group': 'network-team' },
+    200,
+  ],
+  'a user has the rights of the user, not of the proxy': [
+    'proxy',
+    { 'impersonate-user': 'jane', 'impersonate-group': 'visitors' },
+    403,
+  ],
+  'a proxy cannot name groups that RBAC does not give it': [
+    'proxy',
+    { 'impersonate-user': 'jane', 'impersonate-group': 'network-team,system:masters' },
+    403,
+  ],
+  'a caller that is no proxy cannot be somebody else': ['stranger', { 'impersonate-user': 'reader' }, 403],
+  'groups without a user are refused': ['proxy', { 'impersonate-group': 'network-team' }, 400],
+  'without credentials nobody is a proxy': ['', { 'impersonate-user': 'reader' }, 401],
+}
+for (const [name, [proxy, headers, status]] of Object.entries(impersonation))
+  test(`behind a proxy: ${name}`, async () => {
+    const answer = await app.inject({ url: reads, headers: { ...(proxy && bearer(proxy)), ...headers } })
+    assert.equal(answer.statusCode, status, answer.body)
+  })
+
+/** What oauth2-proxy sends with the configuration of the guide: the headers of users are removed, and lists are joined. */
+function injected(claims: Record<string, string[]>, secret: string): Record<string, string> {
+  const guide = readFileSync(new URL('../../docs/guides/access.md', import.meta.url), 'utf8')
+  const block = guide.split('```yaml\n').find(text => text.startsWith('# oauth2-proxy')) ?? assert.fail('no example')
+  const { injectRequestHeaders } = parse(block.split('```')[0] ?? '') as {
+    injectRequestHeaders: {
+      name: string
+      preserveRequestValue?: boolean
+      values: { claimSource?: { claim: string }; secretSource?: { fromFile: string } }[]
+    }[]
+  }
+  return Object.fromEntries(
+    injectRequestHeaders.map(({ name, values, preserveRequestValue }) => {
+      assert.notEqual(preserveRequestValue, true, 'a user could send the header')
+      const sent = values.flatMap(({ claimSource }) => (claimSource ? (claims[claimSource.claim] ?? []) : [secret]))
+      return [name.toLowerCase(), sent.join(',')]
+    }),
+  )
+}
+
+test('the configuration of oauth2-proxy in the guide gives users their own rights', async () => {
+  const as = (groups: string[]) => injected({ email: ['jane@example.com'], groups }, bearer('proxy').authorization)
+  const statusOf = async (groups: string[]) => (await app.inject({ url: reads, headers: as(groups) })).statusCode
+  assert.equal(await statusOf(['visitors', 'network-team']), 200)
+  assert.equal(await statusOf(['visitors']), 403)
+  assert.equal(await statusOf([]), 403)
+  assert.equal(await statusOf(['system:masters']), 403)
+  const session = await app.inject({ url: '/v1/session', headers: as(['visitors']) })
+  assert.deepEqual(session.json(), { user: 'jane@example.com' })
+})

@@ -68,3 +68,17 @@ test('a damaged file is renamed and logged, and the store starts with a new file
   const renamed = (await readdir(dir)).find(name => name.includes('.damaged-'))
   assert.match(readFileSync(join(dir, renamed ?? ''), 'utf8'), /^this was a database once/)
 })
+
+test('a write of many nodes lets other requests run between its chunks', () =>
+  using(newPath(), async store => {
+    let turns = 0
+    let next: NodeJS.Immediate
+    const turn = () => {
+      turns++
+      next = setImmediate(turn)
+    }
+    next = setImmediate(turn)
+    await store.put(Array.from({ length: 1_000 }, (_, i) => aWrite(`n${i}`)))
+    clearImmediate(next)
+    assert.ok(turns >= 4, `${turns} turns of the event loop`)
+  }))

@@ -85,14 +85,11 @@ export async function runHostile(program: string, only = ''): Promise<Outcome> {
   }
   const start = async (name: Name): Promise<Component> => {
     const limit = stack.use(await limitMemory(`hostile-${name}-${randomUUID().slice(0, 8)}`, limits[name]))
-    const component = await startComponent(name, program, settings[name], limit)
+    const component = stack.use(await startComponent(name, program, settings[name], limit))
     return { ...component, limit }
   }
   const running = {} as Record<Name, Component>
-  for (const name of Object.keys(limits) as Name[]) {
-    running[name] = await start(name)
-    stack.defer(() => running[name][Symbol.asyncDispose]())
-  }
+  for (const name of Object.keys(limits) as Name[]) running[name] = await start(name)
   const none = () => ({ ms: 0, during: [] })
   const outcome: Outcome = { tried: 0, ended: [], slowest: { operator: none(), viola: none(), inventory: none() } }
   const queue = [...answerCases(environment, cloud), ...requestCases(token)].filter(({ name }) => name.includes(only))

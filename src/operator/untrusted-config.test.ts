@@ -1,9 +1,6 @@
 /** OpenstackConfigs of an attacker that try to get the operator's credentials (G9), over real HTTP. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { afterEach, beforeEach, test } from 'node:test'
 import { encrypted } from '../../sandbox/cloud/contrabass.ts'
 import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
@@ -15,16 +12,8 @@ import type { Settings } from '../contract/settings.ts'
 import { secrets } from '../kube/resources.ts'
 import { wellKnownSecret } from './credentials.ts'
 
-const ownToken = 'the-token-of-the-operator-itself'
-let dir: string
 let environment: OperatorEnvironment
 let attacker: StubServer
-
-before(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'multinic-attacker-'))
-  await writeFile(join(dir, 'viola-token'), ownToken)
-})
-after(() => rm(dir, { recursive: true }))
 
 /** The operator has a key and a token of its own, and the namespace of the objects has none. */
 beforeEach(async () => {
@@ -38,7 +27,6 @@ beforeEach(async () => {
   await environment.kube.delete(secrets, { namespace, name: wellKnownSecret.name })
   await environment.startOperator({
     CONTRABASS_ENCRYPT_KEY: environment.cloudState.provider.encryptKey,
-    VIOLA_TOKEN_FILE: join(dir, 'viola-token'),
   })
   attacker = await startStubServer(() => ({ status: 500, body: 'thank you' }))
 })
@@ -85,7 +73,7 @@ test('an object with its own Viola does not get the operator’s token', async (
   await environment.create({ settings: { violaEndpoint: attacker.url } })
   await waitForReady(/^False ViolaPostError/)
   assert.ok(attacker.requests.length > 0)
-  assert.ok(!JSON.stringify(attacker.requests).includes(ownToken))
+  assert.ok(!JSON.stringify(attacker.requests).includes(environment.caller.token))
   assert.deepEqual([...new Set(attacker.requests.map(({ headers }) => headers.authorization))], [undefined])
 })
 
@@ -100,7 +88,11 @@ test('an object with its own key and Contrabass gets only the password of that C
   await waitForReady(/^False KeystoneError/)
   const seen = JSON.stringify([attacker.requests, contrabass.requests])
   assert.ok(seen.includes('own-password'))
-  for (const secret of [environment.cloudState.user.password, environment.cloudState.provider.encryptKey, ownToken])
+  for (const secret of [
+    environment.cloudState.user.password,
+    environment.cloudState.provider.encryptKey,
+    environment.caller.token,
+  ])
     assert.ok(!seen.includes(secret))
 })
 

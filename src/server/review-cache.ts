@@ -1,45 +1,51 @@
 /**
- * Results of reviews by the Kubernetes API, kept for a moment, so that a busy caller costs few requests. Bounded: the entry
- * that was stored first is dropped first.
+ * Results of reviews by the Kubernetes API, kept for a moment, so that a busy caller costs few requests. Bounded: the oldest
+ * entry is dropped first. Refusals are kept apart, so that a flood of unknown callers does not drop the known ones.
  */
 export interface ReviewCache<T> {
   /** The cached result, else that of `review`. A failed review is not cached. */
   get(key: string, review: () => Promise<T>): Promise<T>
 }
 
-export interface ReviewCacheOptions<T> {
-  /** How long a result is valid. */
-  validMs: (result: T) => number
+export interface ReviewCacheOptions {
+  /** How long a result is valid. A refusal is false or undefined. */
+  validMs: { granted: number; refused: number }
   maxEntries?: number
   now?: () => number
 }
 
-export function createReviewCache<T>(options: ReviewCacheOptions<T>): ReviewCache<T> {
+export function createReviewCache<T>(options: ReviewCacheOptions): ReviewCache<T> {
   const { validMs, maxEntries = 1_000, now = () => performance.now() } = options
-  const entries = new Map<string, { result: Promise<T>; until: number }>()
+  const results = { granted: new Map<string, Kept<T>>(), refused: new Map<string, Kept<T>>() }
+  /** Callers that come while a review runs share it. */
+  const running = new Map<string, Promise<T>>()
+
+  async function run(key: string, review: () => Promise<T>): Promise<T> {
+    try {
+      const result = await review()
+      const kind = result === undefined || result === false ? 'refused' : 'granted'
+      for (const kept of Object.values(results)) kept.delete(key)
+      results[kind].set(key, { result, until: now() + validMs[kind] })
+      const [oldest] = results[kind].keys()
+      if (results[kind].size > maxEntries && oldest !== undefined) results[kind].delete(oldest)
+      return result
+    } finally {
+      running.delete(key)
+    }
+  }
 
   return {
-    get(key, review) {
-      const cached = entries.get(key)
-      if (cached && now() < cached.until) return cached.result
-      const result = review()
-      // Callers that come while the review runs share it.
-      const entry = { result, until: Number.POSITIVE_INFINITY }
-      entries.delete(key)
-      entries.set(key, entry)
-      for (const [oldest] of entries) {
-        if (entries.size <= maxEntries) break
-        entries.delete(oldest)
-      }
-      result.then(
-        value => {
-          entry.until = now() + validMs(value)
-        },
-        () => {
-          if (entries.get(key) === entry) entries.delete(key)
-        },
-      )
-      return result
+    async get(key, review) {
+      const kept = results.granted.get(key) ?? results.refused.get(key)
+      if (kept && now() < kept.until) return kept.result
+      const shared = running.get(key) ?? run(key, review)
+      running.set(key, shared)
+      return shared
     },
   }
+}
+
+interface Kept<T> {
+  result: T
+  until: number
 }

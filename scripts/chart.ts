@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { parseAllDocuments, stringify } from 'yaml'
 import { crdOf, kinds } from '../src/contract/crd.ts'
 import { agentPolicy } from '../src/controller/agent-policy.ts'
+import { nodeConditionPolicy } from '../src/controller/node-condition-policy.ts'
 import { chartValues, type Group, type Leaf } from './chart-values.ts'
 import { introduction, type Language, referencePages, table } from './reference.ts'
 
@@ -32,7 +33,8 @@ export function chartFiles(): Map<string, string> {
     ],
     [`${chart}/values.schema.json`, `${JSON.stringify(valuesSchema(), null, 2)}\n`],
     [`${chart}/files/rules.yaml`, header + yaml(rules())],
-    [`${chart}/files/agent-policy.yaml`, header + yaml(agentPolicy.spec)],
+    [`${chart}/files/policies/jobs.yaml`, header + yaml(agentPolicy.spec)],
+    [`${chart}/files/policies/node-condition.yaml`, header + yaml(nodeConditionPolicy.spec)],
     [`${chart}/files/access.yaml`, header + yaml(accessRoles())],
     ...referencePages('helm-values', valuesPage),
   ])

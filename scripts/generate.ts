@@ -8,6 +8,7 @@ import { crdOf, kinds } from '../src/contract/crd.ts'
 import { readOnlyPolicy, readOnlyPolicyBinding } from '../src/contract/legacy/biz-admission.ts'
 import { openApiDocument } from '../src/contract/openapi.ts'
 import { agentPolicy, agentPolicyBinding } from '../src/controller/agent-policy.ts'
+import { nodeConditionPolicy, nodeConditionPolicyBinding } from '../src/controller/node-condition-policy.ts'
 import { inventoryApi } from '../src/inventory/api.ts'
 import { violaApi } from '../src/viola/api.ts'
 import { callsPage, objectsPage } from './api-pages.ts'
@@ -40,6 +41,7 @@ for (const [name, api] of Object.entries({ viola: violaApi, inventory: inventory
 const policies = {
   'biz-read-only': [readOnlyPolicy, readOnlyPolicyBinding],
   'agent-jobs': [agentPolicy, agentPolicyBinding],
+  'node-condition': [nodeConditionPolicy, nodeConditionPolicyBinding],
 }
 for (const [name, objects] of Object.entries(policies))
   files.set(

@@ -13,6 +13,8 @@ import { allMounts, jobDeadlineSeconds } from './job.ts'
 const namespace = 'multinic-system'
 const account = 'multinic-agent'
 const name = 'multinic-agent-jobs'
+/** A condition in CEL. The chart replaces the account. */
+export const isController = `request.userInfo.username == 'system:serviceaccount:${namespace}:${account}'`
 const labels = {
   'app.kubernetes.io/name': 'multinic-agent',
   'app.kubernetes.io/component': 'agent',
@@ -120,12 +122,7 @@ export const agentPolicy: Policy = {
         { apiGroups: ['batch'], apiVersions: ['*'], operations: ['CREATE', 'UPDATE'], resources: ['jobs'] },
       ],
     },
-    matchConditions: [
-      {
-        name: 'controller',
-        expression: `request.userInfo.username == 'system:serviceaccount:${namespace}:${account}'`,
-      },
-    ],
+    matchConditions: [{ name: 'controller', expression: isController }],
     variables: [
       ...Object.entries(settings).map(([setting, value]) => ({ name: setting, expression: `'${value}'` })),
       { name: 'pod', expression: `${job}.template.spec` },

@@ -2,8 +2,10 @@
  * The controller under its own ServiceAccount on a real API server and Job controller.
  */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import type { ControlPlane } from '../../test/rigs/kubernetes/rig.ts'
+import { root } from '../../test/support/audited-cluster.ts'
 import { inputOf } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type RealController, startRealController } from '../../test/support/real-controller.ts'
@@ -23,6 +25,7 @@ before(async () => {
   real = await startRealController({ nodeCondition: true })
   cp = real.cp
   harness = await real.install('multinic-system')
+  await cp.exec('kubectl', ['apply', '-f', join(root, 'config/admission/node-condition.yaml')])
   controller = await harness.startController({ NODE_CONDITION: 'true' })
 })
 

@@ -287,15 +287,15 @@ subjects:
 {{- end }}
 
 {{/*
-Admission policy that limits the controller to agent Jobs: root, part, settings (variables of files/agent-policy.yaml).
-Kubernetes has such policies since version 1.30. Elsewhere multinic doctor warns.
+Admission policy that limits the controller: root, part, policy (in files/policies), settings (variables of the policy), owner
+(part in the labels). Kubernetes has such policies since version 1.30. Elsewhere multinic doctor warns.
 */}}
-{{- define "multinic.agentPolicy" -}}
+{{- define "multinic.policy" -}}
 {{- if .root.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy" }}
 {{- $account := printf "system:serviceaccount:%s:%s" .root.Release.Namespace (include "multinic.account" .) }}
-{{- $name := printf "%s-%s-jobs" .root.Release.Namespace .root.Values.fullname }}
-{{- $labels := include "multinic.labels" (dict "root" .root "part" "agent") }}
-{{- $policy := .root.Files.Get "files/agent-policy.yaml" | replace "system:serviceaccount:multinic-system:multinic-agent" $account | fromYaml }}
+{{- $name := printf "%s-%s-%s" .root.Release.Namespace .root.Values.fullname .policy }}
+{{- $labels := include "multinic.labels" (dict "root" .root "part" .owner) }}
+{{- $policy := .root.Files.Get (printf "files/policies/%s.yaml" .policy) | replace "system:serviceaccount:multinic-system:multinic-agent" $account | fromYaml }}
 {{- range $policy.variables }}
 {{- if hasKey $.settings .name }}{{ $_ := set . "expression" (get $.settings .name | squote) }}{{ end }}
 {{- end }}

@@ -1,0 +1,154 @@
+/**
+ * What an installation by the chart or by the kustomizations gives to its Pods, on a real kube-apiserver: admission of Jobs, Pod
+ * Security, Services and permissions.
+ */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import { type AgentSettings, controllerConfig } from '../../src/controller/config.ts'
+import { aConfig } from '../../src/controller/controller.fixture.ts'
+import { agentJob } from '../../src/controller/job.ts'
+import type { JobObject } from '../../src/kube/types.ts'
+import { type Helm, openHelm } from '../rigs/helm/rig.ts'
+import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
+import { eventually } from '../support/eventually.ts'
+import { firstApply } from '../support/first-apply.ts'
+
+const root = join(import.meta.dirname, '../..')
+const chart = join(root, 'deployments/helm')
+const namespace = 'multinic-system'
+
+let home: string
+let helm: Helm
+let cluster: ControlPlane
+
+before(async () => {
+  home = await mkdtemp(join(tmpdir(), 'multinic-helm-'))
+  helm = await openHelm(home)
+  cluster = await startControlPlane()
+  for (const name of [namespace, 'multinic-operator-system']) {
+    await kubectl('create', 'namespace', name)
+    // The API server then answers with a warning to every Deployment whose Pods need more.
+    await kubectl('label', 'namespace', name, 'pod-security.kubernetes.io/warn=restricted')
+  }
+  await kubectl('apply', '--filename', join(root, 'config/crd/bases'))
+})
+after(async () => {
+  await cluster?.close()
+  await rm(home, { recursive: true, force: true })
+})
+
+function kubectl(...args: string[]) {
+  return cluster.exec('kubectl', args)
+}
+
+async function render(...args: string[]): Promise<string> {
+  const versions = ['monitoring.coreos.com/v1', 'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy']
+  const api = versions.flatMap(version => ['--api-versions', version])
+  const { code, stdout, stderr } = await helm([
+    'template',
+    'multinic-agent',
+    chart,
+    '--namespace',
+    namespace,
+    ...api,
+    ...args,
+  ])
+  assert.equal(code, 0, stderr)
+  return stdout
+}
+
+/** Asks the API server as the controller of the chart. Returns its refusal. */
+async function createAsController(job: JobObject): Promise<string> {
+  const as = `--as=system:serviceaccount:${namespace}:multinic-agent`
+  const args = ['create', as, '--dry-run=server', '--filename', '-']
+  const { code, stderr } = await cluster.exec('kubectl', args, { input: JSON.stringify(job), check: false })
+  // A Pod of the agent is more than restricted, so there is a warning.
+  return code === 0 ? '' : stderr
+}
+
+/** The agent settings of the installed controller. */
+async function agentSettings(): Promise<AgentSettings> {
+  const { stdout } = await kubectl(
+    '-n',
+    namespace,
+    'get',
+    'deployment',
+    'multinic-agent-controller',
+    '--output',
+    'json',
+  )
+  const { spec } = JSON.parse(stdout) as JobObject
+  const variables = spec.template.spec.containers[0]?.env ?? []
+  return controllerConfig(Object.fromEntries(variables.map(({ name, value }) => [name, value]))).agent
+}
+
+test('the chart admits the agent Jobs of its own settings and no others of the controller, after each change', async () => {
+  const config = aConfig({ name: 'w1', nodeName: 'w1', nics: 1 })
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'w1' } }
+  const request = firstApply({ ...config, metadata: { ...config.metadata, namespace } }, node)
+  const set = (...values: string[]) => values.flatMap(value => ['--set', value])
+  const releases = {
+    default: [],
+    'another image': set('agent.image.tag=1.2.3', 'agent.priorityClassName=system-node-critical'),
+    'another profile': set('controller.settings.AGENT_APPARMOR_PROFILE=Unconfined', 'global.imagePullSecrets={pull}'),
+  }
+  const install = async (values: string[]) => {
+    const args = ['upgrade', '--install', 'multinic-agent', chart, '--namespace', namespace, ...values]
+    const { code, stderr } = await helm(args, cluster.kubeconfig)
+    assert.equal(code, 0, stderr)
+  }
+  const uninstall = () => helm(['uninstall', 'multinic-agent', '--namespace', namespace], cluster.kubeconfig)
+  for (const [name, values] of Object.entries(releases)) {
+    await install(values)
+    const agent = await agentSettings()
+    const foreign = agentJob(request, { ...agent, image: 'registry.example/attacker:1' })
+    await eventually(
+      async () => {
+        assert.match(await createAsController(foreign), /image of the policy/, name)
+        assert.equal(await createAsController(agentJob(request, agent)), '', name)
+      },
+      { within: 60_000, every: 500 },
+    )
+    // With parameters in a ConfigMap, a new release after an uninstall would never work: kubernetes/kubernetes#130887.
+    await uninstall()
+  }
+})
+
+test('every Pod of the kustomizations meets Pod Security restricted', async () => {
+  for (const args of [
+    ['--kustomize', join(root, 'config/default')],
+    ['--filename', join(root, 'config/test/viola-test-api.yaml')],
+  ]) {
+    const applied = await kubectl('apply', '--server-side', '--dry-run=server', ...args)
+    assert.match(applied.stdout, /deployment\.apps/)
+    assert.doesNotMatch(applied.stderr, /would violate PodSecurity/)
+  }
+})
+
+test('a port that nobody calls has a Service only where Prometheus scrapes it', async () => {
+  const services = async (...args: string[]) => {
+    const stdout = await render(...args)
+    const objects = parseAllDocuments(stdout).map(
+      one => one.toJS() as { kind: string; metadata: { name: string } } | null,
+    )
+    return objects.flatMap(one => (one?.kind === 'Service' ? [one.metadata.name] : [])).sort()
+  }
+  const enable = (...values: string[]) => values.flatMap(value => ['--set', `${value}=true`])
+  assert.deepEqual(await services(), [])
+  assert.deepEqual(await services(...enable('operator.enabled', 'viola.enabled')), ['multinic-inventory', 'viola-api'])
+  assert.deepEqual(await services(...enable('monitoring.serviceMonitor')), ['multinic-agent-controller'])
+  assert.deepEqual(await services(...enable('operator.enabled', 'inventory.enabled')), [
+    'multinic-inventory',
+    'multinic-operator',
+  ])
+})
+
+test('only a controller that sets the condition of Nodes may change their status', async () => {
+  for (const [setting, expected] of Object.entries({ true: /nodes\/status/, false: /^((?!nodes\/status).)*$/s })) {
+    assert.match(await render('--set', `controller.settings.NODE_CONDITION=${setting}`), expected)
+  }
+})

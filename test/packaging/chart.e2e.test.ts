@@ -185,55 +185,6 @@ test('helm installs, upgrades including the CRDs, and uninstalls; CRDs and objec
   assert.doesNotMatch(left.stdout, /multinic/)
 })
 
-test('an upgrade lists the namespaces in use without a rule and prints the rules to add', async () => {
-  const upgrade = async (...more: string[]) => {
-    const args = ['upgrade', '--install', 'multinic-agent', chart, '--namespace', namespace, ...allEnabled, ...more]
-    const { code, stdout, stderr } = await helm(args, cluster.kubeconfig)
-    assert.equal(code, 0, stderr)
-    return stdout
-  }
-  const config = (name: string, of: string, settings: object) => ({
-    apiVersion: 'multinic.example.com/v1alpha1',
-    kind: 'OpenstackConfig',
-    metadata: { name, namespace: of },
-    spec: {
-      ...{ subnetName: 'storage', vmNames: ['worker-1'], settings },
-      credentials: { openstackProviderID: `cloud-${name}`, projectID: 'a'.repeat(32) },
-    },
-  })
-  await upgrade()
-  for (const name of ['team-a', 'team-b']) await kubectl('create', 'namespace', name)
-  for (const object of [
-    config('one', 'team-a', { violaEndpoint: 'https://viola.team-a.example.com:8443/api' }),
-    config('two', 'team-a', {}),
-    config('three', 'team-b', {}),
-    config('four', namespace, {}),
-  ])
-    await cluster.exec('kubectl', ['apply', '--filename', '-'], { input: JSON.stringify(object) })
-  const [, printed = ''] = (await upgrade()).split('add them to your values:')
-  const file = join(home, 'rules.yaml')
-  await writeFile(file, printed.slice(0, printed.search(/\n {2}\S/) + 1 || undefined))
-  assert.deepEqual(parseAllDocuments(await readFile(file, 'utf8'))[0]?.toJS().operator.namespaceRules, {
-    'team-a': {
-      hosts: ['viola.team-a.example.com'],
-      openstackProviders: ['cloud-one', 'cloud-two'],
-      k8sProviders: ['cloud-one', 'cloud-two'],
-      projects: ['a'.repeat(32)],
-    },
-    'team-b': {
-      hosts: [],
-      openstackProviders: ['cloud-three'],
-      k8sProviders: ['cloud-three'],
-      projects: ['a'.repeat(32)],
-    },
-  })
-  assert.doesNotMatch(await upgrade('--values', file), /namespaces without a rule/)
-  await kubectl('delete', 'namespace', 'team-a', 'team-b', '--wait=false')
-  await kubectl('delete', 'openstackconfigs', '--all', '--all-namespaces')
-  const removed = await helm(['uninstall', 'multinic-agent', '--namespace', namespace], cluster.kubeconfig)
-  assert.equal(removed.code, 0, removed.stderr)
-})
-
 test('the doctor checks the permissions of every installed component and reports a missing one', async () => {
   const install = ['install', 'multinic-agent', chart, '--namespace', namespace, ...allEnabled]
   const { code, stderr } = await helm(install, cluster.kubeconfig)

@@ -25,6 +25,7 @@ import {
   verdictsPath,
 } from '../contract/operator-api.ts'
 import { problem } from '../contract/problem.ts'
+import { elementCounter } from '../runtime/bounded-body.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Access, Service } from './access.ts'
 import { CliError } from './io.ts'
@@ -107,12 +108,19 @@ interface Answer {
 /** Larger than any inventory. Compressed responses count uncompressed. */
 const maxResponseBytes = 64 * 1024 * 1024
 
-export async function textOf({ body }: Response, maxBytes = maxResponseBytes): Promise<string> {
+/** A page of records, or the deviations of a large fleet, has a third of it. */
+const maxResponseElements = 1_000_000
+
+export async function textOf({ body, headers }: Response, maxBytes = maxResponseBytes): Promise<string> {
   const chunks: Uint8Array[] = []
+  const isJson = headers.get('content-type')?.includes('json')
+  const count = isJson ? elementCounter(maxResponseElements) : () => undefined
   let size = 0
   for await (const chunk of body ?? []) {
     size += chunk.length
     if (size > maxBytes) throw new Error(`the response is larger than ${maxBytes} bytes`)
+    const excess = count(chunk)
+    if (excess !== undefined) throw new Error(`the response ${excess}`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

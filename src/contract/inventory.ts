@@ -58,7 +58,7 @@ export const inventoryWrite = z
   .meta({ description: 'The latest state of one node.' })
 
 /** Maximum number of records in one request. */
-export const maxWrites = 500
+export const maxWrites = 200
 /** Twice as long as that many records with ten interfaces each. */
 export const maxRecordsBytes = 16 * 1024 * 1024
 export const inventoryWrites = z.object({ records: z.array(inventoryWrite).max(maxWrites) })

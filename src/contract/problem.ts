@@ -29,12 +29,22 @@ export const maxErrors = 100
  * every invalid entry of a list before it refuses the list for its length.
  */
 export function longListIn(value: unknown, maxLength: number, path: PropertyKey[] = []): FieldError | undefined {
+  const found = findLongList(value, maxLength)
+  if (!found) return undefined
+  const message = `too many entries: ${found.length}, at most ${maxLength}`
+  return { path: pathText([...path, ...found.path.reverse()], ''), message }
+}
+
+/** The path is built on the way back: of a large value without such a list, nothing is allocated. */
+function findLongList(value: unknown, maxLength: number): { path: PropertyKey[]; length: number } | undefined {
+  if (Array.isArray(value) && value.length > maxLength) return { path: [], length: value.length }
   if (typeof value !== 'object' || value === null) return undefined
-  if (Array.isArray(value) && value.length > maxLength)
-    return { path: pathText(path, ''), message: `too many entries: ${value.length}, at most ${maxLength}` }
-  for (const [key, entry] of Object.entries(value)) {
-    const found = longListIn(entry, maxLength, [...path, Array.isArray(value) ? Number(key) : key])
-    if (found) return found
+  for (const key of Object.keys(value)) {
+    const entry = (value as Record<string, unknown>)[key]
+    const found = typeof entry === 'object' && entry !== null ? findLongList(entry, maxLength) : undefined
+    if (!found) continue
+    found.path.push(Array.isArray(value) ? Number(key) : key)
+    return found
   }
   return undefined
 }

@@ -154,12 +154,12 @@ test('an invalid OpenstackConfig is a 400 that names every wrong field', async (
   assert.deepEqual(paths, ['spec.vmNames', 'spec.credentials'])
 })
 
-test('an OpenstackConfig with 100,000 invalid names is a 400 with one error', async () => {
+test('an OpenstackConfig with 50,000 invalid names is a 400 with one error', async () => {
   const config = { apiVersion: 'v1', kind: 'OpenstackConfig', metadata: { name: 'x', namespace: 'x' } }
-  const { status, body } = await plan({ ...config, spec: { vmNames: Array(100_000).fill({}) } })
+  const { status, body } = await plan({ ...config, spec: { vmNames: Array(50_000).fill({}) } })
   assert.equal(status, 400)
   assert.deepEqual((body as { errors: object[] }).errors, [
-    { path: 'spec.vmNames', message: 'too many entries: 100000, at most 5000' },
+    { path: 'spec.vmNames', message: 'too many entries: 50000, at most 5000' },
   ])
 })
 

@@ -91,7 +91,7 @@ export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer> 
 const [quote, backslash, comma, openArray, closeArray, openObject, closeObject] = Buffer.from('"\\,[]{}')
 
 /** Counts over chunks and returns what exceeds the limits. */
-function elementCounter(maximum: number): (chunk: Uint8Array) => string | undefined {
+export function elementCounter(maximum: number): (chunk: Uint8Array) => string | undefined {
   let depth = 0
   let elements = 0
   let inString = false

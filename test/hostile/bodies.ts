@@ -57,6 +57,7 @@ export const bodies: Record<string, Body> = {
   'empty objects, 7 MiB': filled('{}', 7 * mebibyte),
   'empty objects, 60 MiB': filled('{}', 60 * mebibyte),
   'empty objects below the limit of elements': filled('{}', 130_000 * 3),
+  'empty objects below the limit of a request': filled('{}', 80_000 * 3),
   'empty lists': filled('[]', 7 * mebibyte),
   'ten million nested lists': async to => {
     await repeat(to, '[', 10 * mebibyte)

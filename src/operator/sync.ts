@@ -141,7 +141,7 @@ function errorOf(
   { novaError }: CloudState,
   checkFailures: readonly string[],
 ): SyncError | undefined {
-  // A conflict that is left after several attempts needs a person: somebody else owns the node config.
+  // A conflict that is left after several attempts stays: somebody else owns the node config.
   const failures = [...delivery.failures, ...delivery.conflicts].map(([node, message]) => `${node}: ${message}`)
   if (failures.length > 0) {
     const more = failures.length > 5 ? `; and ${failures.length - 5} more` : ''

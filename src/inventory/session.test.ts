@@ -42,7 +42,11 @@ after(async () => {
 })
 
 async function cookieOf(user: string): Promise<string> {
-  const { statusCode, headers } = await app.inject({ method: 'POST', url: '/v1/session', headers: bearer(user) })
+  const { statusCode, headers } = await app.inject({
+    method: 'POST',
+    url: '/v1/session',
+    payload: { token: tokenOf(user) },
+  })
   assert.equal(statusCode, 204)
   return String(headers['set-cookie'])
 }
@@ -58,24 +62,34 @@ test('a token becomes a cookie that no script and no other site can use', async 
 })
 
 test('a token without the right to read signs nobody in', async () => {
-  for (const [headers, status] of [
-    [{}, 401],
-    [{ authorization: 'Bearer a-token-of-nobody' }, 401],
-    [bearer('stranger'), 403],
+  for (const [payload, status] of [
+    [{}, 400],
+    [{ token: 'x; Path=/elsewhere' }, 400],
+    [{ token: 'a-token-of-nobody' }, 401],
+    [{ token: tokenOf('stranger') }, 403],
   ] as const) {
-    const answer = await app.inject({ method: 'POST', url: '/v1/session', headers })
+    const answer = await app.inject({ method: 'POST', url: '/v1/session', payload })
     assert.equal(answer.statusCode, status)
     assert.equal(answer.headers['set-cookie'], undefined)
   }
   assert.equal((await app.inject('/v1/session')).statusCode, 401)
 })
 
-test('the cookie is for reading: a write and a sign-in need the token itself', async () => {
+test('the cookie is for reading: a write needs the token itself', async () => {
   const [cookie = ''] = (await cookieOf('writer')).split(';')
   const write = { method: 'PUT', url: '/v1/inventory/records', payload: { records: [aWrite('w1')] } } as const
   assert.equal((await app.inject({ ...write, headers: { cookie } })).statusCode, 401)
   assert.equal((await app.inject({ ...write, headers: bearer('writer') })).statusCode, 204)
-  assert.equal((await app.inject({ method: 'POST', url: '/v1/session', headers: { cookie } })).statusCode, 401)
+})
+
+test('a user behind a proxy cannot get the token of the proxy', async () => {
+  const headers = { ...bearer('proxy'), 'impersonate-user': 'jane', 'impersonate-group': 'network-team' }
+  for (const payload of [undefined, {}]) {
+    const answer = await app.inject({ method: 'POST', url: '/v1/session', headers, ...(payload && { payload }) })
+    assert.equal(answer.statusCode, 400)
+    assert.equal(answer.headers['set-cookie'], undefined)
+    assert.doesNotMatch(answer.body, new RegExp(tokenOf('proxy')))
+  }
 })
 
 test('signing out removes the cookie', async () => {

@@ -25,6 +25,8 @@ export interface Access {
    * a known caller even with anonymous access.
    */
   callerOf(request: FastifyRequest, reply: FastifyReply, options?: { known: boolean }): Promise<Caller>
+  /** The caller with this token. Throws as `callerOf` with `known`. */
+  callerWith(token: string): Promise<Caller>
   /** With anonymous access everything is allowed. */
   allows(caller: Caller, right: Right): Promise<boolean>
   /** Throws a 403 that names the missing right. */
@@ -69,19 +71,28 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
   )
   const tokens = tokensFile === undefined ? undefined : await openTokens(tokensFile, log)
 
-  async function identify(request: FastifyRequest, isOpen: boolean): Promise<Caller> {
-    const token = tokenIn(request)
-    const fromFile = token === undefined ? undefined : await tokens?.userOf(token)
-    if (fromFile) return { ...fromFile, by: 'file' }
-    const certificate = token === undefined ? certificateOf(request.raw.socket) : undefined
-    if (certificate?.trusted) return { ...certificate.user, by: 'certificate' }
-    // Open to everyone: whoever sends a token for another service is not refused for it.
-    if (isOpen) return anonymousUser
-    if (certificate) throw new HttpProblem(401, `client certificate not trusted: ${certificate.why}`)
-    if (token === undefined) throw new HttpProblem(401, 'a bearer token or a client certificate is required')
+  async function fromFile(token: string): Promise<Caller | undefined> {
+    const user = await tokens?.userOf(token)
+    return user && { ...user, by: 'file' }
+  }
+
+  async function callerWith(token: string): Promise<Caller> {
+    const known = await fromFile(token)
+    if (known) return known
     const user = await reviews.userOf(token)
     if (user) return { ...user, by: 'cluster' }
     throw new HttpProblem(401, `unknown bearer token; a token of the cluster must have the audience ${audience}`)
+  }
+
+  async function identify(request: FastifyRequest, isOpen: boolean): Promise<Caller> {
+    const token = tokenIn(request)
+    // Open to everyone: whoever sends a token for another service is not refused for it.
+    if (token !== undefined) return isOpen ? ((await fromFile(token)) ?? anonymousUser) : callerWith(token)
+    const certificate = certificateOf(request.raw.socket)
+    if (certificate?.trusted) return { ...certificate.user, by: 'certificate' }
+    if (isOpen) return anonymousUser
+    if (certificate) throw new HttpProblem(401, `client certificate not trusted: ${certificate.why}`)
+    throw new HttpProblem(401, 'a bearer token or a client certificate is required')
   }
 
   /** A proxy that may impersonate users in the cluster may do it here: its caller has the rights of that user only. */
@@ -110,6 +121,7 @@ export async function openAccess(options: AccessOptions): Promise<Access> {
         throw error
       }
     },
+    callerWith,
     allows: async (caller, right) => anonymous || allowsKnown(caller, right),
     async require(caller, right) {
       if (!anonymous) await requireKnown(caller, right)

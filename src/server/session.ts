@@ -4,17 +4,19 @@
 import type { FastifyInstance } from 'fastify'
 import { sessionPath } from '../contract/inventory.ts'
 import type { Access } from './access.ts'
-import { bearerTokenIn, sessionCookie } from './credentials.ts'
+import { sessionCookie } from './credentials.ts'
 import type { Right } from './reviews.ts'
+import { HttpProblem } from './server.ts'
 
 /** The token may expire before. */
 const maxAgeSeconds = 12 * 3_600
 
 export function serveSession(app: FastifyInstance, access: Access, right: Right): void {
   app.post(sessionPath, async (request, reply) => {
-    const caller = await access.callerOf(request, reply, { known: true })
-    await access.requireKnown(caller, right)
-    const token = bearerTokenIn(request.headers.authorization) ?? ''
+    // From the body, not from a header: a proxy in front may add its own token, which no user may get.
+    const { token } = (request.body ?? {}) as { token?: unknown }
+    if (typeof token !== 'string' || !/^[\w.~+/=-]+$/.test(token)) throw new HttpProblem(400, 'token: must be a token')
+    await access.requireKnown(await access.callerWith(token), right)
     return reply.code(204).header('set-cookie', sessionCookie(token, maxAgeSeconds)).send()
   })
   // Tells a page whether the browser kept the cookie.

@@ -158,8 +158,16 @@ const asViola = [`--as=system:serviceaccount:${namespace}:viola-api`]
 
 test('a ServiceAccount of the cluster is identified by its token, and RBAC decides about its providers', async () => {
   for (const name of ['operator', 'stranger']) await kubectl(['create', 'serviceaccount', name, '-n', namespace])
-  const provider = ['--resource=providers.multinic.io', '--resource-name=p1']
-  await kubectl(['create', 'clusterrole', 'writer-of-p1', '--verb=get,update', ...provider])
+  const rules = [
+    { apiGroups: ['multinic.io'], resources: ['providers'], resourceNames: ['p1'], verbs: ['get', 'update'] },
+  ]
+  const role = {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: { name: 'writer-of-p1' },
+    rules,
+  }
+  await kube.raw('POST', '/apis/rbac.authorization.k8s.io/v1/clusterroles', role)
   const bind = (role: string, account: string) =>
     kubectl([
       'create',

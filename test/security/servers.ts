@@ -10,13 +10,15 @@ import { createPlanLimit } from '../../src/operator/plan-limit.ts'
 import { listen } from '../../src/server/server.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
-import { openToEveryone } from '../support/access.ts'
+import { adminCaller, openToEveryone } from '../support/access.ts'
 import { startTargetCluster } from '../support/target-cluster.ts'
 import { aViola } from '../support/viola.ts'
 
 export interface Servers extends AsyncDisposable {
   apps: Record<'viola' | 'inventory' | 'operator' | 'controller', FastifyInstance>
   ports: Record<string, number>
+  /** For requests that need a known caller. */
+  authorization: string
   /** Errors that they logged. */
   failures: string[]
 }
@@ -40,11 +42,12 @@ export async function startServers(): Promise<Servers> {
       inventoryApp = app
     },
   })
+  const caller = await adminCaller(dir)
   const operator = createOperatorApp({
     log,
     metrics: createMetrics('operator'),
     ready: () => [],
-    access: await openToEveryone('OPERATOR'),
+    access: await openToEveryone('OPERATOR', caller.tokensFile),
     verdicts: () => new Map(),
     dryRun: () => Promise.reject(new Error('not used')),
     planLimit: createPlanLimit(),
@@ -68,6 +71,7 @@ export async function startServers(): Promise<Servers> {
   return {
     apps: { viola: viola.app, inventory: inventoryApp, operator, controller },
     ports: Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, Number(new URL(url).port)])),
+    authorization: `Bearer ${caller.token}`,
     failures,
     async [Symbol.asyncDispose]() {
       await Promise.all([viola.close(), inventory.close(), operator.close(), controller.close()])

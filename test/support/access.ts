@@ -11,9 +11,12 @@ import { connectOwnCluster } from '../../src/server/reviews.ts'
 import { silent } from '../../src/telemetry/log.ts'
 
 /** For tests of what an API serves, not of who may call it. */
-export function openToEveryone(prefix: 'OPERATOR' | 'INVENTORY' | 'VIOLA' = 'INVENTORY'): Promise<Access> {
+export function openToEveryone(
+  prefix: 'OPERATOR' | 'INVENTORY' | 'VIOLA' = 'INVENTORY',
+  tokensFile?: string,
+): Promise<Access> {
   const connect = () => Promise.reject(new Error('this test has no cluster'))
-  return openAccess({ prefix, tokensFile: undefined, audience: 'multinic', anonymous: true, connect, log: silent })
+  return openAccess({ prefix, tokensFile, audience: 'multinic', anonymous: true, connect, log: silent })
 }
 
 /** Callers of the file, with the rights of RBAC in the cluster of the kubeconfig. */

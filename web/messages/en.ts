@@ -285,7 +285,8 @@ export const en = {
   'error.tokenLabel': 'Token',
   'error.tokenUse': 'Sign in',
   'error.tokenRejected': 'The inventory rejected this token.',
-  'error.tokenNotKept': 'The browser did not keep the sign-in. Open the dashboard with HTTPS, or at http://127.0.0.1.',
+  'error.tokenNotKept':
+    'The browser did not keep the sign-in. Open the dashboard with HTTPS, or on this machine at 127.0.0.1.',
 } as const
 
 export type MessageKey = keyof typeof en

@@ -288,5 +288,6 @@ export const ko: Record<MessageKey, string> = {
   'error.tokenLabel': '토큰',
   'error.tokenUse': '로그인',
   'error.tokenRejected': '인벤토리가 이 토큰을 거부했습니다.',
-  'error.tokenNotKept': '브라우저가 로그인을 보관하지 않았습니다. HTTPS 또는 http://127.0.0.1로 대시보드를 여세요.',
+  'error.tokenNotKept':
+    '브라우저가 로그인을 보관하지 않았습니다. HTTPS로, 또는 이 컴퓨터의 127.0.0.1로 대시보드를 여세요.',
 }

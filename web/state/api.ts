@@ -19,7 +19,8 @@ export class ApiError extends Error {
 
 /** Exchanges a token for a cookie that no script can read. A browser keeps it only with HTTPS or on the local machine. */
 export async function signIn(token: string): Promise<'ok' | 'rejected' | 'notKept'> {
-  const { ok } = await fetch(sessionPath, { method: 'POST', headers: { authorization: `Bearer ${token}` } })
+  const headers = { 'content-type': 'application/json' }
+  const { ok } = await fetch(sessionPath, { method: 'POST', headers, body: JSON.stringify({ token }) })
   if (!ok) return 'rejected'
   return (await fetch(sessionPath)).ok ? 'ok' : 'notKept'
 }

@@ -47,6 +47,16 @@ function hold(reading: Reading, bytes: number): void {
   largest.refuse(new BodyError('overBudget', 'was dropped: too many large bodies at the same time'))
 }
 
+/** Its reader needs a millisecond or more. */
+const largeBytes = 64 * 1024
+let lastTurn: Promise<void> = Promise.resolve()
+
+/** Large bodies that are complete at the same time are parsed in turns, and other requests are answered between them. */
+function inOwnTurn(work: () => void): Promise<void> {
+  lastTurn = lastTurn.then(() => new Promise<void>(resolve => setImmediate(resolve))).then(work)
+  return lastTurn
+}
+
 /** Rejects with a BodyError. The caller then destroys the stream, or answers and closes the connection. */
 export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -79,7 +89,9 @@ export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer> 
     }
     function onEnd(): void {
       settle()
-      resolve(Buffer.concat(chunks))
+      const body = Buffer.concat(chunks)
+      if (body.length < largeBytes) resolve(body)
+      else void inOwnTurn(() => resolve(body))
     }
     function onClose(): void {
       refuse(new BodyError('cut', 'ended before it was complete'))

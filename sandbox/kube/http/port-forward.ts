@@ -8,9 +8,11 @@ import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { apiAudience } from '../access/account-tokens.ts'
 import { isAllowed } from '../access/rbac.ts'
+import { type ApiError, forbidden, noSuchResource, notFound, unauthorized } from '../api-errors.ts'
 import { recordOf, textOf } from '../json.ts'
 import type { HandlerOptions } from './context.ts'
 
+const pods = { group: '', plural: 'pods', kind: 'Pod' }
 const protocol = 'v4.channel.k8s.io'
 const [dataChannel, errorChannel] = [0, 1]
 const [binary, closing] = [2, 8]
@@ -19,14 +21,16 @@ export function servePortForward({ cluster, tokens }: HandlerOptions) {
   return (request: IncomingMessage, client: Duplex) => {
     client.on('error', () => client.destroy())
     const url = new URL(request.url ?? '/', 'https://here')
-    const [, namespace = '', name = ''] =
+    const [found, namespace = '', name = ''] =
       /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/portforward$/.exec(url.pathname) ?? []
     const holder = tokens.holderOf(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '')
-    if (!holder?.audiences.includes(apiAudience)) return refuse(client, 401)
+    if (!holder?.audiences.includes(apiAudience)) return refuse(client, unauthorized())
+    if (!found) return refuse(client, noSuchResource())
     const right = { verb: 'get', group: '', resource: 'pods', subresource: 'portforward', namespace, name }
-    if (!isAllowed(cluster.store, holder.user, right)) return refuse(client, 403)
+    if (!isAllowed(cluster.store, holder.user, right))
+      return refuse(client, forbidden(pods, name, 'no permission to forward its ports'))
     const address = textOf(recordOf(cluster.store.get('/pods', namespace, name)?.['status'])['podIP'])
-    if (!address) return refuse(client, 404)
+    if (!address) return refuse(client, notFound(pods, name))
     const port = Number(url.searchParams.get('ports'))
     accept(client, String(request.headers['sec-websocket-key']))
     for (const channel of [dataChannel, errorChannel])
@@ -59,8 +63,10 @@ function accept(client: Duplex, key: string): void {
   )
 }
 
-function refuse(client: Duplex, status: number): void {
-  client.end(`HTTP/1.1 ${status} Refused\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`)
+function refuse(client: Duplex, { status }: ApiError): void {
+  const body = JSON.stringify(status)
+  const headers = ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`, 'connection: close']
+  client.end(`HTTP/1.1 ${status.code} Refused\r\n${headers.join('\r\n')}\r\n\r\n${body}`)
 }
 
 function frame(channel: number, bytes: Buffer): Buffer {

@@ -173,7 +173,7 @@ test('a POST to the Viola Pod of config/test creates a MultiNicNodeConfig', asyn
   assert.equal(created?.spec.interfaces.length, 2)
   assert.equal(created?.spec.providerId, 'cluster-a')
   const ready = JSON.parse(await get(8080, '/readyz'))
-  assert.match(ready.warnings.join('\n'), /authentication is off/)
+  assert.match(ready.warnings.join('\n'), /anonymous access is on/)
 })
 
 interface Service {
@@ -230,7 +230,8 @@ function podOf(name: string, { image, args, namespace, serviceAccountName, env, 
       nodeName: 'w1',
       hostNetwork: true,
       restartPolicy: 'Never',
-      ...(serviceAccountName ? { serviceAccountName } : { automountServiceAccountToken: false }),
+      serviceAccountName,
+      automountServiceAccountToken: serviceAccountName !== undefined,
       securityContext: { runAsNonRoot: true, fsGroup: id, seccompProfile: { type: 'RuntimeDefault' } },
       containers: [
         {

@@ -21,6 +21,7 @@ const provisionGroups = {
   rabbitmq: /rigs\/rabbitmq\/rig\.|rabbitmq: 'local'/,
   postgres: /rigs\/postgres\/rig\./,
   helm: /rigs\/helm\/rig\./,
+  'oauth2-proxy': /rigs\/oauth2-proxy\/rig\./,
   prometheus: /rigs\/prometheus\/rig\./,
   images: /rigs\/buildah\./,
   browser: /rigs\/browser\/rig\./,

@@ -8,6 +8,7 @@
 #   provision.sh rabbitmq     for `make e2e`: base, and RabbitMQ
 #   provision.sh postgres     for `make e2e`: base, and PostgreSQL
 #   provision.sh helm         for `make e2e`: base, and helm (built with Go)
+#   provision.sh oauth2-proxy for `make e2e`: base, and oauth2-proxy (built with Go)
 #   provision.sh prometheus   for `make e2e`: base, and promtool (extracted from a package; no server)
 #   provision.sh images       for `make e2e`: base, and buildah
 #   provision.sh browser      for `make e2e`: base, and Chromium with Korean fonts
@@ -15,7 +16,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prometheus, images, browser or vm}
+group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser or vm}
 
 # command:package of Debian and Ubuntu.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
@@ -37,11 +38,11 @@ case $group in
   openstack) tools=("${base[@]}" "${openstack[@]}") ;;
   rabbitmq) tools=("${base[@]}" "${rabbitmq[@]}") ;;
   postgres) tools=("${base[@]}" "${postgres[@]}") ;;
-  helm | prometheus) tools=("${base[@]}") ;;
+  helm | oauth2-proxy | prometheus) tools=("${base[@]}") ;;
   images) tools=("${base[@]}" "${images[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
   vm) tools=("${base[@]}" "${vm[@]}") ;;
-  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, prometheus, images, browser, vm)" >&2; exit 2 ;;
+  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser, vm)" >&2; exit 2 ;;
 esac
 
 # /usr/sbin is not in the PATH of every user.
@@ -73,7 +74,7 @@ go_candidate() {
 packages=()
 for tool in "${tools[@]}"; do have "${tool%%:*}" "${tool#*:}" || packages+=("${tool#*:}"); done
 builder=
-case $group in kubernetes | helm) builder=$here/../test/rigs/$group/build.sh ;; esac
+case $group in kubernetes | helm | oauth2-proxy) builder=$here/../test/rigs/$group/build.sh ;; esac
 if [ -n "$builder" ] && ! command -v go >/dev/null && ! "$builder" --check >/dev/null 2>&1; then
   [ -n "$(go_candidate)" ] || update_once
   # Go 1.21 and later fetches the toolchain that a module requires. With an older Go, build.sh prints what to do.

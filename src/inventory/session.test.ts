@@ -1,11 +1,10 @@
-/** Sign-in of the dashboard, and users that a proxy has authenticated. */
+/** Sign-in of the dashboard, and users that a proxy has authenticated. oauth2-proxy.e2e.test.ts runs a real proxy. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
-import { parse, stringify } from 'yaml'
+import { stringify } from 'yaml'
 import { accessOf, grant, rules } from '../../test/support/access.ts'
 import { aWrite } from '../../test/support/inventory.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
@@ -123,34 +122,3 @@ for (const [name, [proxy, headers, status]] of Object.entries(impersonation))
     const answer = await app.inject({ url: reads, headers: { ...(proxy && bearer(proxy)), ...headers } })
     assert.equal(answer.statusCode, status, answer.body)
   })
-
-/** What oauth2-proxy sends with the configuration of the guide: the headers of users are removed, and lists are joined. */
-function injected(claims: Record<string, string[]>, secret: string): Record<string, string> {
-  const guide = readFileSync(new URL('../../docs/guides/access.md', import.meta.url), 'utf8')
-  const block = guide.split('```yaml\n').find(text => text.startsWith('# oauth2-proxy')) ?? assert.fail('no example')
-  const { injectRequestHeaders } = parse(block.split('```')[0] ?? '') as {
-    injectRequestHeaders: {
-      name: string
-      preserveRequestValue?: boolean
-      values: { claimSource?: { claim: string }; secretSource?: { fromFile: string } }[]
-    }[]
-  }
-  return Object.fromEntries(
-    injectRequestHeaders.map(({ name, values, preserveRequestValue }) => {
-      assert.notEqual(preserveRequestValue, true, 'a user could send the header')
-      const sent = values.flatMap(({ claimSource }) => (claimSource ? (claims[claimSource.claim] ?? []) : [secret]))
-      return [name.toLowerCase(), sent.join(',')]
-    }),
-  )
-}
-
-test('the configuration of oauth2-proxy in the guide gives users their own rights', async () => {
-  const as = (groups: string[]) => injected({ email: ['jane@example.com'], groups }, bearer('proxy').authorization)
-  const statusOf = async (groups: string[]) => (await app.inject({ url: reads, headers: as(groups) })).statusCode
-  assert.equal(await statusOf(['visitors', 'network-team']), 200)
-  assert.equal(await statusOf(['visitors']), 403)
-  assert.equal(await statusOf([]), 403)
-  assert.equal(await statusOf(['system:masters']), 403)
-  const session = await app.inject({ url: '/v1/session', headers: as(['visitors']) })
-  assert.deepEqual(session.json(), { user: 'jane@example.com' })
-})

@@ -115,11 +115,19 @@ const volume =
 const mountOf =
   (name: string, values: Record<string, unknown>): Widening =>
   (_, agent) =>
-    Object.assign(agent.volumeMounts?.find(mount => mount.name === name) ?? {}, values)
+    Object.assign(named(agent.volumeMounts, name), values)
 const pathOf =
   (name: string, hostPath: { path: string; type?: string }): Widening =>
   spec =>
-    Object.assign(spec.volumes?.find(one => one.name === name) ?? {}, { hostPath })
+    Object.assign(named(spec.volumes, name), { hostPath })
+
+/** A widening of something that the Job does not have would widen nothing. */
+function named<T extends { name: string }>(items: readonly T[] | undefined, name: string): T {
+  const found = items?.find(one => one.name === name)
+  assert.ok(found, `the Job has no ${name}`)
+  return found
+}
+
 const exec = { exec: { command: ['sh'] } }
 const another = { name: 'another', image, securityContext: { privileged: true } }
 
@@ -193,19 +201,40 @@ const widenings: Record<string, [widening: Widening, rule: RegExp]> = {
     /only the host paths/,
   ],
   'a host path without a type': [pathOf('netplan', { path: '/etc/netplan' }), /only the host paths/],
+  'a host path outside of a known one': [
+    pathOf('state', { path: '/var/lib/multinic/../kubelet', type: 'Directory' }),
+    /must not contain '\.\.'|only the host paths/,
+  ],
+  'a socket of the host': [pathOf('dbus', { path: '/run/containerd', type: 'Directory' }), /only the host paths/],
   'a Secret as a volume': [volume({ secret: { secretName: 'x' } }), /only the host paths/],
   'a ServiceAccount token as a volume': [
     volume({ projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } }),
     /only the host paths/,
   ],
-  'write access to udev rules of the system': [mountOf('lib-udev', { readOnly: false }), /each host path at its place/],
+  'write access to the libraries of the host': [mountOf('lib', { readOnly: false }), /each host path at its place/],
   'write access to the sockets of the host': [mountOf('dbus', { readOnly: undefined }), /each host path at its place/],
   'a host path at another place': [mountOf('state', { mountPath: '/usr/local/bin' }), /each host path at its place/],
   'a part of a host path': [mountOf('state', { subPath: 'x' }), /each host path at its place/],
-  'mounts that reach the host': [
-    mountOf('sysclass', { mountPropagation: 'HostToContainer' }),
+  'a part of a host path by a variable': [
+    mountOf('state', { subPathExpr: '$(NETWORK_PROBE)' }),
     /each host path at its place/,
   ],
+  'mounts that reach the host': [
+    mountOf('dbus', { mountPropagation: 'HostToContainer' }),
+    /each host path at its place/,
+  ],
+  'an ephemeral container': [change({ ephemeralContainers: [another] }), /ephemeralContainers|one container/],
+  'groups of other users': [secureAll({ supplementalGroups: [4] }), /capability NET_ADMIN/],
+  'another resolver': [
+    change({ dnsPolicy: 'None', dnsConfig: { nameservers: ['192.0.2.1'] } }),
+    /names resolved as on the node/,
+  ],
+  'resolver options': [change({ dnsConfig: { searches: ['attacker.example'] } }), /names resolved as on the node/],
+  'other addresses for names': [
+    change({ hostAliases: [{ ip: '192.0.2.1', hostnames: ['api.example'] }] }),
+    /names resolved as on the node/,
+  ],
+  'variables of Services': [change({ enableServiceLinks: true }), /only the variables/],
   'another ServiceAccount': [change({ serviceAccountName: 'multinic-agent' }), /ServiceAccount of the agent/],
   'a token in the Pod': [change({ automountServiceAccountToken: true }), /ServiceAccount of the agent/],
   'a token by default': [change({ automountServiceAccountToken: undefined }), /ServiceAccount of the agent/],
@@ -221,12 +250,33 @@ for (const [name, [widening, rule]] of Object.entries(widenings))
     assert.match(await create(widened(widening)), rule)
   })
 
+/** Changes the metadata of the Pod. */
+const labelled =
+  (values: (metadata: { labels?: Record<string, string> }) => object) =>
+  ({ spec }: JobObject) =>
+    Object.assign(spec.template.metadata ?? {}, values(spec.template.metadata ?? {}))
+const owner = { apiVersion: 'v1', kind: 'Node', name: 'w1', uid: 'a-uid', blockOwnerDeletion: true }
+
 const jobWidenings: Record<string, (job: JobObject) => unknown> = {
   'many Pods': job => Object.assign(job.spec, { parallelism: 100, completions: 100 }),
   'no deadline': job => Object.assign(job.spec, { activeDeadlineSeconds: undefined }),
   'a long deadline': job => Object.assign(job.spec, { activeDeadlineSeconds: 86_400 }),
-  'annotations for the runtime': job =>
-    Object.assign(job.spec.template.metadata ?? {}, { annotations: { 'io.kubernetes.cri-o.Devices': '/dev/sda' } }),
+  'annotations for the runtime': labelled(() => ({ annotations: { 'io.kubernetes.cri-o.Devices': '/dev/sda' } })),
+  // Such a Pod would get the requests to a Service.
+  'labels of another component': labelled(({ labels }) => ({
+    labels: { ...labels, 'app.kubernetes.io/name': 'viola-api', 'app.kubernetes.io/component': 'viola' },
+  })),
+  'a further label': labelled(({ labels }) => ({ labels: { ...labels, app: 'other' } })),
+  'finalizers of its Pods': labelled(() => ({ finalizers: ['example.com/keep'] })),
+  'an owner whose deletion waits': job => Object.assign(job.metadata, { ownerReferences: [owner] }),
+  'a finalizer': job => Object.assign(job.metadata, { finalizers: ['example.com/keep'] }),
+  // Its controller would delete Pods of others.
+  'Pods that it selects': job =>
+    Object.assign(job.spec, {
+      manualSelector: true,
+      selector: { matchLabels: { 'app.kubernetes.io/name': 'multinic-agent' } },
+    }),
+  'another Job controller': job => Object.assign(job.spec, { managedBy: 'example.com/elsewhere' }),
 }
 for (const [name, widening] of Object.entries(jobWidenings))
   test(`the token of the controller cannot create a Job with ${name}`, async () => {
@@ -289,6 +339,29 @@ test('the token of the controller can change neither the policy nor a Job, nor t
     const sent = kube.raw(method, path, { spec: {} }, { contentType: 'application/merge-patch+json' })
     await assert.rejects(sent, /forbidden/i, `${method} ${path}`)
   }
+})
+
+test('the token of the controller can create Pods in no other way', async () => {
+  const { template } = aJob().spec
+  const metadata = { name: 'other', namespace }
+  const workload = { selector: { matchLabels: template.metadata?.labels }, template }
+  const requests: [path: string, object: object][] = [
+    [`/api/v1/namespaces/${namespace}/pods`, { apiVersion: 'v1', kind: 'Pod', metadata, spec: template.spec }],
+    [`/api/v1/namespaces/${namespace}/pods/x/exec?command=sh&stdout=true`, {}],
+    [`/api/v1/namespaces/${namespace}/pods/x/attach?stdout=true`, {}],
+    [`/api/v1/namespaces/${namespace}/pods/x/binding`, { target: { name: 'w1' } }],
+    [`/api/v1/namespaces/${namespace}/serviceaccounts/multinic-agent-job/token`, {}],
+    ['/apis/batch/v1/namespaces/default/jobs', { ...aJob(), metadata: { name: 'other', namespace: 'default' } }],
+    [`/apis/batch/v1/namespaces/${namespace}/cronjobs`, { metadata, spec: { jobTemplate: { spec: aJob().spec } } }],
+    ...['daemonsets', 'deployments', 'statefulsets', 'replicasets'].map((plural): [string, object] => [
+      `/apis/apps/v1/namespaces/${namespace}/${plural}`,
+      { metadata, spec: workload },
+    ]),
+  ]
+  for (const [path, object] of requests) await assert.rejects(kube.raw('POST', path, object), /forbidden/i, path)
+  const ephemeral = `/api/v1/namespaces/${namespace}/pods/x/ephemeralcontainers`
+  for (const path of [ephemeral, `/apis/batch/v1/namespaces/${namespace}/jobs/x/status`])
+    await assert.rejects(kube.raw('PATCH', path, {}, { contentType: 'application/merge-patch+json' }), /forbidden/i)
 })
 
 test('other users are not affected', async () => {

@@ -8,7 +8,7 @@
 import { policyApiVersion as apiVersion, type Policy, type PolicyBinding } from '../contract/admission.ts'
 import { agentInputVariable, agentTraceVariable } from '../contract/agent-input.ts'
 import { agentEnvironment } from './config.ts'
-import { allMounts, jobDeadlineSeconds } from './job.ts'
+import { agentName, allMounts, jobDeadlineSeconds, jobLabels } from './job.ts'
 
 const namespace = 'multinic-system'
 const account = 'multinic-agent'
@@ -44,12 +44,29 @@ const [job, pod, agent] = ['object.spec', 'variables.pod', 'variables.agent']
 const environment = [agentInputVariable, agentTraceVariable, ...Object.keys(agentEnvironment)]
 const volumes = allMounts().map(mount => `${mount.name} ${mount.path} ${mount.type}`)
 const mounts = allMounts().map(mount => `${mount.name} ${mount.at} ${mount.readOnly ? 'ro' : 'rw'}`)
+const template = `${job}.template.metadata`
+/** The API server adds those of the Job itself before it evaluates the policy. */
+const podLabels = [
+  ...Object.values(jobLabels),
+  ...['job-name', 'controller-uid'].flatMap(key => [key, `batch.kubernetes.io/${key}`]),
+]
 
 /** Each rule by what it demands. */
 const rules: Record<string, string[]> = {
   'one Pod at a time, for ten minutes at most': [
     `${job}.parallelism == 1 && ${job}.completions == 1`,
     `has(${job}.activeDeadlineSeconds) && ${job}.activeDeadlineSeconds <= ${jobDeadlineSeconds}`,
+  ],
+  'no Pods but its own, and no other Job controller': [...isFalse(job, 'manualSelector'), ...absent(job, 'managedBy')],
+  'no owner and no finalizers': [
+    ...absent('object.metadata', 'ownerReferences', 'finalizers'),
+    ...absent(template, 'finalizers'),
+  ],
+  // Those of another component would make the Pod an endpoint of its Service.
+  'the labels of the agent, without annotations of the Pod': [
+    `has(${template}.labels) && ${template}.labels.all(key, key in ${listOf(podLabels)})`,
+    `${template}.labels['${jobLabels.name}'] == '${agentName}' && ${template}.labels['${jobLabels.component}'] == 'agent'`,
+    ...absent(template, 'annotations'),
   ],
   'one container with the name agent': [
     `size(${pod}.containers) == 1 && ${agent}.name == 'agent'`,
@@ -63,6 +80,7 @@ const rules: Record<string, string[]> = {
   ],
   'only the variables of the agent, by value': [
     ...absent(agent, 'envFrom'),
+    `has(${pod}.enableServiceLinks) && !${pod}.enableServiceLinks`,
     `(!has(${agent}.env) || ${agent}.env.all(one, !has(one.valueFrom) && one.name in ${listOf(environment)}))`,
   ],
   'no privileges but the capability NET_ADMIN': [
@@ -74,6 +92,7 @@ const rules: Record<string, string[]> = {
     `${agent}.securityContext.capabilities.drop == ['ALL']`,
     `(!has(${agent}.securityContext.capabilities.add) || ${agent}.securityContext.capabilities.add == ['NET_ADMIN'])`,
     ...absent(`${agent}.securityContext`, 'procMount', 'windowsOptions'),
+    ...absent(`${pod}.securityContext`, 'supplementalGroups', 'fsGroup'),
   ],
   'the seccomp, SELinux and AppArmor settings of the agent': [
     ...absent(`${agent}.securityContext`, 'seccompProfile', 'seLinuxOptions', 'appArmorProfile'),
@@ -82,11 +101,15 @@ const rules: Record<string, string[]> = {
     `(!has(${pod}.securityContext.seLinuxOptions) || ${pod}.securityContext.seLinuxOptions.type == 'spc_t')`,
     `(!has(${pod}.securityContext.appArmorProfile) || ${isSetting(`${pod}.securityContext.appArmorProfile.type`, 'appArmorProfile')})`,
     ...absent(`${pod}.securityContext`, 'sysctls', 'windowsOptions'),
-    `(!has(${job}.template.metadata) || !has(${job}.template.metadata.annotations))`,
   ],
   'no namespace of the host but its network, and no other runtime': [
     ...isFalse(pod, 'hostPID', 'hostIPC', 'shareProcessNamespace'),
     ...absent(pod, 'hostUsers', 'runtimeClassName'),
+  ],
+  // The agent protects the route to the API server, whose name it resolves.
+  'names resolved as on the node': [
+    `has(${pod}.dnsPolicy) && ${pod}.dnsPolicy == 'Default'`,
+    ...absent(pod, 'dnsConfig', 'hostAliases'),
   ],
   'one node by name': [`has(${pod}.nodeName) && ${pod}.nodeName != ''`],
   'the ServiceAccount of the agent, without a token': [

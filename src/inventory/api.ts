@@ -11,6 +11,7 @@ import {
   providerCatalog,
   recordsPath,
   searchHit,
+  sessionPath,
 } from '../contract/inventory.ts'
 import type { Api } from '../contract/openapi.ts'
 
@@ -160,6 +161,29 @@ export const inventoryApi: Api = {
       query: { providerId: 'Only nodes of this provider.' },
       answers: { 200: { description: 'Node records.', body: records }, ...notModified },
       problems: [400, 404, ...common],
+    },
+    {
+      method: 'post',
+      path: sessionPath,
+      summary: 'Sign in: exchange a token for a cookie that is valid for reading.',
+      body: z.object({ token: z.string() }),
+      answers: { 204: { description: 'Signed in; the response sets the cookie.' } },
+      problems: [400, 413, 415, ...common],
+    },
+    {
+      method: 'get',
+      path: sessionPath,
+      summary: 'Show who is signed in.',
+      headers: { authorization: headers.authorization },
+      answers: { 200: { description: 'The user.', body: z.object({ user: z.string() }) } },
+      problems: common,
+    },
+    {
+      method: 'delete',
+      path: sessionPath,
+      summary: 'Sign out: remove the cookie.',
+      answers: { 204: { description: 'Signed out.' } },
+      problems: [429],
     },
   ],
 }

@@ -11,15 +11,15 @@ import {
   inventoryWrite,
   maxWrites,
   recordsPath,
+  sessionPath,
 } from '../contract/inventory.ts'
-import { openApiDocument } from '../contract/openapi.ts'
 import { fieldErrors, longListIn, maxErrors, summaryOf } from '../contract/problem.ts'
 import { type Access, type Caller, providerRight } from '../server/access.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
 import { limitAddresses } from '../server/rate-limit.ts'
 import { type Handler, isNotModified, nextLink, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
-import { serveSession } from '../server/session.ts'
+import { sessionHandlers } from '../server/session.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { readRight } from './access.ts'
@@ -70,7 +70,7 @@ export function createInventoryApp({
     metrics,
     ready: () => (store.problem() === undefined ? [] : [`database: ${store.problem()}`]),
     warnings: access.warnings,
-    openapi: openApiDocument(inventoryApi),
+    api: inventoryApi,
   })
   if (rateLimit > 0) limitAddresses(app, rateLimit)
   const streams = eventStreams(app)
@@ -118,6 +118,8 @@ export function createInventoryApp({
   }
 
   const handlers: Record<string, Handler> = {
+    ...sessionHandlers(access, readRight),
+
     [`get ${inventoryPath}`]: async (request, reply) => {
       const query = queryValues(request)
       const [limit, at] = [integerValue(query, 'limit', 1, maxPageSize), timeValue(query, 'at')]
@@ -216,12 +218,12 @@ export function createInventoryApp({
   }
 
   // Runs before the body is read: a caller without access must not send a large one.
-  serveApi(app, inventoryApi, handlers, async ({ method }, request, reply) => {
+  serveApi(app, inventoryApi, handlers, async ({ method, path }, request, reply) => {
+    if (path === sessionPath) return
     const caller = await access.callerOf(request, reply, { known: method !== 'get' })
     if (method === 'get') await access.require(caller, readRight)
     callers.set(request, caller)
   })
-  serveSession(app, access, readRight)
   serveDashboard(app, webDir, log)
   app.addHook('onClose', () => access.close())
   return app

@@ -3,9 +3,11 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { InventoryWrite } from '../contract/inventory.ts'
+import type { Route } from '../contract/openapi.ts'
 import { verdictsPath } from '../contract/operator-api.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
 import type { Access } from '../server/access.ts'
+import { serveApi } from '../server/routes.ts'
 import { listen } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
 import { openInventoryAccess } from './access.ts'
@@ -27,6 +29,13 @@ export interface RunningInventory {
   close(): Promise<void>
 }
 
+/** The dashboard gets an empty response instead of an error. */
+const noVerdicts: Route = {
+  method: 'get',
+  path: verdictsPath,
+  summary: 'Verdicts of the operator: none, because no operator runs in this process.',
+  answers: { 204: { description: 'No operator.' } },
+}
 const dayMs = 24 * 3_600_000
 
 export async function startInventory(options: StartOptions): Promise<RunningInventory> {
@@ -40,9 +49,8 @@ export async function startInventory(options: StartOptions): Promise<RunningInve
   })
   const { INVENTORY_WEB_DIR: webDir, INVENTORY_RATE_LIMIT: rateLimit } = settings
   const app = createInventoryApp({ store, access, log, webDir, rateLimit })
-  // Without an operator there are no verdicts: the dashboard gets an empty response instead of an error.
   if (addRoutes) addRoutes(app, access)
-  else app.get(verdictsPath, (_, reply) => reply.code(204).send())
+  else serveApi(app, { routes: [noVerdicts] }, { [`get ${verdictsPath}`]: async (_, reply) => reply.code(204).send() })
   const pruneTimer = setInterval(() => void prune(), dayMs)
   pruneTimer.unref()
   await prune()

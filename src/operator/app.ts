@@ -4,7 +4,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { toWireInterface } from '../contract/interfaces.ts'
-import { type Api, openApiDocument } from '../contract/openapi.ts'
+import type { Api } from '../contract/openapi.ts'
 import { type OpenstackConfig, openstackConfig, openstackConfigs } from '../contract/openstack-config.ts'
 import {
   type OperatorVerdict,
@@ -93,7 +93,7 @@ export const operatorApi: Api = {
 
 export function createOperatorApp(options: OperatorAppOptions): FastifyInstance {
   const { log, metrics, ready, access } = options
-  const app = createApp({ log, metrics, ready, warnings: access.warnings, openapi: openApiDocument(operatorApi) })
+  const app = createApp({ log, metrics, ready, warnings: access.warnings, api: operatorApi })
   serveOperatorApi(app, () => options, access)
   app.addHook('onClose', () => access.close())
   return app

@@ -3,17 +3,18 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Api, Route } from '../contract/openapi.ts'
-import { HttpProblem } from './server.ts'
+import { HttpProblem, routesOf } from './server.ts'
 
 export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
 /** Handlers by `method path`. `before` runs after the headers and before the body is read. */
 export function serveApi(
   app: FastifyInstance,
-  { routes }: Api,
+  { routes }: Pick<Api, 'routes'>,
   handlers: Record<string, Handler>,
   before: (route: Route, request: FastifyRequest, reply: FastifyReply) => Promise<void> = async () => {},
 ): void {
+  routesOf(app).push(...routes)
   for (const route of routes) {
     const handler = handlers[`${route.method} ${route.path}`]
     if (!handler) throw new Error(`no handler for ${route.method} ${route.path}`)

@@ -12,6 +12,7 @@ import Fastify, {
   type FastifyServerOptions,
 } from 'fastify'
 import { stringify } from 'yaml'
+import { type Api, openApiDocument, type Route } from '../contract/openapi.ts'
 import type { Problem } from '../contract/problem.ts'
 import { BodyError, parseJson, readBody } from '../runtime/bounded-body.ts'
 import { messageOf } from '../runtime/errors.ts'
@@ -43,7 +44,8 @@ export interface AppOptions {
   warnings?: () => string[]
   /** Additional fields of /readyz. */
   details?: () => object
-  openapi?: Record<string, unknown>
+  /** Served as an OpenAPI document, with the routes of every API of this app. */
+  api?: Omit<Api, 'routes'>
   /** Certificates. If set, the server only accepts HTTPS. */
   tls?: ServerOptions
   /** A client that takes longer to send its headers, or its whole request, is disconnected. */
@@ -52,11 +54,20 @@ export interface AppOptions {
   maxConnections?: number
 }
 
+/** The routes of the APIs that an app serves. */
+const apiRoutes = new WeakMap<FastifyInstance, Route[]>()
+
+export function routesOf(app: FastifyInstance): Route[] {
+  const routes = apiRoutes.get(app) ?? []
+  apiRoutes.set(app, routes)
+  return routes
+}
+
 /** Enough for the largest body over a slow link. */
 const defaultTimeouts = { headersMs: 10_000, requestMs: 30_000 }
 
 export function createApp(options: AppOptions): FastifyInstance {
-  const { log, metrics, openapi, tls, timeouts = defaultTimeouts } = options
+  const { log, metrics, api, tls, timeouts = defaultTimeouts } = options
   // Node checks timeouts every 30 s by default, which would turn a limit of seconds into half a minute.
   const checked = { connectionsCheckingInterval: Math.min(timeouts.headersMs, 1_000) }
   const failed = (error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
@@ -113,10 +124,17 @@ export function createApp(options: AppOptions): FastifyInstance {
   if (metrics) {
     app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
   }
-  if (openapi) {
-    app.get('/openapi.json', async () => openapi)
-    app.get('/openapi.yaml', async (_request, reply) => reply.type('application/yaml').send(stringify(openapi)))
-    app.get('/docs', async (_request, reply) => reply.type('text/html; charset=utf-8').send(docsPage(openapi)))
+  if (api) {
+    let written: { json: string; yaml: string; html: string } | undefined
+    // Everybody may ask for it, so it is written once.
+    const pages = () => {
+      const document = written ? {} : openApiDocument({ ...api, routes: routesOf(app) })
+      written ??= { json: JSON.stringify(document), yaml: stringify(document), html: docsPage(document) }
+      return written
+    }
+    app.get('/openapi.json', async (_request, reply) => reply.type('application/json').send(pages().json))
+    app.get('/openapi.yaml', async (_request, reply) => reply.type('application/yaml').send(pages().yaml))
+    app.get('/docs', async (_request, reply) => reply.type('text/html; charset=utf-8').send(pages().html))
   }
   return app
 }

@@ -4,7 +4,7 @@
 import { Server as TlsServer } from 'node:https'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { objectName } from '../contract/node-names.ts'
-import { openApiDocument, type Route } from '../contract/openapi.ts'
+import type { Route } from '../contract/openapi.ts'
 import { summaryOf } from '../contract/problem.ts'
 import { providerHeader, violaPath } from '../contract/viola.ts'
 import { messageOf } from '../runtime/errors.ts'
@@ -62,7 +62,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     metrics: { ...metrics, text: metricsText },
     warnings: () => [...access.warnings(), ...(certificates?.warnings() ?? []), ...targets.warnings()],
     details: () => ({ targets: targets.states().map(stateDetails) }),
-    openapi: openApiDocument(violaApi),
+    api: violaApi,
     ...(timeouts && { timeouts }),
     ...(certificates && { tls: certificates.options() }),
   })

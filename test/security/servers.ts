@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { healthApp } from '../../src/controller/health.ts'
 import { startInventory } from '../../src/inventory/main.ts'
-import { createOperatorApp } from '../../src/operator/app.ts'
+import { createOperatorApp, serveOperatorApi } from '../../src/operator/app.ts'
 import { createPlanLimit } from '../../src/operator/plan-limit.ts'
 import { listen } from '../../src/server/server.ts'
 import { createLog } from '../../src/telemetry/log.ts'
@@ -38,8 +38,9 @@ export async function startServers(): Promise<Servers> {
       INVENTORY_ANONYMOUS_ACCESS: 'true',
     },
     log,
-    addRoutes: app => {
+    addRoutes: (app, access) => {
       inventoryApp = app
+      serveOperatorApi(app, () => undefined, access)
     },
   })
   const caller = await adminCaller(dir)

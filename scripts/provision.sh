@@ -29,7 +29,7 @@ rabbitmq=(:rabbitmq-server)
 postgres=(postgres:postgresql)
 images=(buildah:buildah)
 browser=(chromium:chromium :fonts-noto-cjk)
-vm=(qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs dnsmasq:dnsmasq-base)
+vm=(qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs dnsmasq:dnsmasq-base nbdkit:nbdkit)
 
 case $group in
   base) tools=("${base[@]}") ;;

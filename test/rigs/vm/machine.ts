@@ -1,9 +1,9 @@
 /**
  * One virtual machine in QEMU, emulated if the host has no KVM. NICs come and go as Nova plugs them.
  *
- * Its disk is a raw file: what the guest wrote to it stays when QEMU is killed, as on a real disk after a power cut.
+ * Its disk has a volatile cache, in nbdkit: after a power cut it has only what the guest flushed.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
 import { type Daemon, type RunResult, run, startDaemon, waitForAnswer } from '../process.ts'
@@ -41,7 +41,7 @@ export interface Machine {
   /** The guest shuts down and boots again. */
   reboot(): Promise<void>
   powerOff(): Promise<void>
-  /** Kills QEMU. */
+  /** Kills QEMU and the cache of its disk. */
   cutPower(): Promise<void>
   /** Kills QEMU and removes the tap devices. */
   remove(): Promise<void>
@@ -53,6 +53,8 @@ export interface Machine {
 const bootWithin = 15 * 60_000
 const slots = 6
 const channelName = 'org.qemu.guest_agent.0'
+/** Where a test writes an initrd in the guest. */
+export const guestInitrd = '/boot/initrd.img'
 
 /**
  * tsc, hpet: on a busy host the kernel calibrates the TSC wrongly, and the clock of the guest runs several times too fast.
@@ -75,13 +77,14 @@ export async function createMachine(options: MachineOptions): Promise<Machine> {
     return running
   }
   const ended = async (within: number) => {
-    const { qemu, close } = inGuest()
+    const { qemu, cache, close } = inGuest()
     await eventually(
       () => {
         if (qemu.alive()) throw new Error(`the guest did not end; see ${join(dir, 'console.log')}`)
       },
       { within },
     ).finally(close)
+    await cache.stop()
     running = undefined
   }
   const shutDown = async (command: 'reboot' | 'poweroff') => {
@@ -97,7 +100,7 @@ export async function createMachine(options: MachineOptions): Promise<Machine> {
     nics: [],
     async start() {
       for (const nic of [options.primary, ...machine.nics]) await tapFor(nic)
-      running = await boot(dir, qemuArguments(options, disk, machine.nics))
+      running = await boot(dir, disk, qemuArguments(options, await initrdOf(disk, image), machine.nics))
     },
     run: (script, more) => inGuest().guest.run(script, more),
     async exec(script, more) {
@@ -135,7 +138,7 @@ export async function createMachine(options: MachineOptions): Promise<Machine> {
     powerOff: () => shutDown('poweroff'),
     async cutPower() {
       if (!running) return
-      await running.qemu.stop('SIGKILL')
+      await Promise.all([running.cache.stop('SIGKILL'), running.qemu.stop('SIGKILL')])
       running.close()
       running = undefined
     },
@@ -160,8 +163,16 @@ async function writeToDisk(disk: string, files: Readonly<Record<string, string>>
   }
 }
 
+/** As a boot loader reads it: the one that the guest wrote, or that of the image. */
+async function initrdOf(disk: string, image: string): Promise<string> {
+  const path = `${disk}.initrd`
+  await run('debugfs', ['-R', `dump ${guestInitrd} ${path}`, disk])
+  return existsSync(path) ? path : join(image, 'initrd.img')
+}
+
 interface Running {
   qemu: Daemon
+  cache: Daemon
   monitor: Channel
   qmp(execute: string, args?: Message): Promise<void>
   guest: GuestAgent
@@ -169,8 +180,14 @@ interface Running {
 }
 
 /** Starts QEMU and waits until the guest answers. */
-async function boot(dir: string, args: readonly string[]): Promise<Running> {
-  await run('rm', ['-f', join(dir, 'monitor'), join(dir, 'agent')])
+async function boot(dir: string, disk: string, args: readonly string[]): Promise<Running> {
+  const cacheSocket = join(dir, 'disk')
+  await run('rm', ['-f', join(dir, 'monitor'), join(dir, 'agent'), cacheSocket])
+  const cacheOptions = ['--foreground', '--exit-with-parent', '--unix', cacheSocket, '--filter=cache']
+  const cache = startDaemon('nbdkit', [...cacheOptions, 'file', disk, 'cache=writeback'], {
+    log: join(dir, 'nbdkit.log'),
+  })
+  await waitForAnswer('nbdkit', cache, async () => (await openChannel(cacheSocket)).close())
   const qemu = startDaemon('nice', ['-n', '10', 'qemu-system-x86_64', ...args], { log: join(dir, 'qemu.log') })
   const monitor = await waitForAnswer('QEMU', qemu, () => openChannel(join(dir, 'monitor')))
   let count = 0
@@ -188,7 +205,7 @@ async function boot(dir: string, args: readonly string[]): Promise<Running> {
     monitor.close()
     channel.close()
   }
-  return { qemu, monitor, qmp, guest: await openGuestAgent(channel, bootWithin), close }
+  return { qemu, cache, monitor, qmp, guest: await openGuestAgent(channel, bootWithin), close }
 }
 
 function hasData(event: Message, key: string, value: unknown): boolean {
@@ -198,7 +215,7 @@ function hasData(event: Message, key: string, value: unknown): boolean {
 /** -no-reboot: a reset ends QEMU, and the next one starts with new devices, as after a hard reboot in Nova. */
 function qemuArguments(
   { dir, image, payload, primary, uuid, kernel = [] }: MachineOptions,
-  disk: string,
+  initrd: string,
   nics: Nic[],
 ): string[] {
   const rootPorts = Array.from(
@@ -217,11 +234,11 @@ function qemuArguments(
   ]
   return [
     ...['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', ...hardware, '-uuid', uuid],
-    ...['-kernel', join(image, 'vmlinuz'), '-initrd', join(image, 'initrd.img')],
+    ...['-kernel', join(image, 'vmlinuz'), '-initrd', initrd],
     ...['-append', [kernelParameters, ...kernel].join(' '), '-serial', `file:${join(dir, 'console.log')}`],
     ...['-qmp', `unix:${join(dir, 'monitor')},server=on,wait=off`],
     ...['-chardev', `socket,id=agent,path=${join(dir, 'agent')},server=on,wait=off`],
-    ...['-drive', `if=none,id=root,format=raw,cache=unsafe,file=${disk}`],
+    ...['-drive', `if=none,id=root,format=raw,cache=writeback,file=nbd+unix:///?socket=${join(dir, 'disk')}`],
     ...['-drive', `if=none,id=payload,format=raw,readonly=on,file=${payload}`],
     ...[primary, ...nics].flatMap(({ name }) => [
       '-netdev',

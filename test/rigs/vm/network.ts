@@ -58,12 +58,12 @@ export async function createNetwork(dir: string, options: NetworkOptions): Promi
   }
 }
 
-/** Without DNS. --no-ping: it would wait three seconds before each offer. */
+/** Without DNS. --no-ping: it would wait three seconds before each offer. Leases have the shortest time that dnsmasq allows. */
 function startDhcpServer(network: string, [first, last]: readonly [string, string], log: string, dir: string): Daemon {
   const options = ['--keep-in-foreground', '--conf-file=/dev/null', '--user=root', '--port=0', '--log-facility=-']
   const dhcp = ['--dhcp-authoritative', '--no-ping', `--dhcp-leasefile=${join(dir, `leases-${network}`)}`]
   const interfaces = [`--interface=${network}`, '--except-interface=lo', '--bind-interfaces', '--pid-file']
-  return startDaemon('dnsmasq', [...options, ...dhcp, ...interfaces, `--dhcp-range=${first},${last},5m`], { log })
+  return startDaemon('dnsmasq', [...options, ...dhcp, ...interfaces, `--dhcp-range=${first},${last},2m`], { log })
 }
 
 /** Tap devices stay when QEMU exits, so that a reboot finds them. */

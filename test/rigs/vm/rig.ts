@@ -40,7 +40,8 @@ export interface Guest extends Machine {
 }
 
 const systemUUID = '11111111-2222-4333-8444-555555555555'
-const primary = { name: 'primary-0', macAddress: 'fa:16:3e:00:00:01', network: 'primary', slot: 0 }
+export const primaryMacAddress = 'fa:16:3e:00:00:01'
+const primary = { name: 'primary-0', macAddress: primaryMacAddress, network: 'primary', slot: 0 }
 /** The DHCP server of the primary network has one address to lease. */
 export const primaryAddress = '10.0.2.15'
 export const primaryRouter = '10.0.2.2'

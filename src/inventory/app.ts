@@ -13,6 +13,7 @@ import {
   recordsPath,
   sessionPath,
 } from '../contract/inventory.ts'
+import type { Route } from '../contract/openapi.ts'
 import { fieldErrors, longListIn, maxErrors, summaryOf } from '../contract/problem.ts'
 import { type Access, type Caller, providerRight } from '../server/access.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
@@ -83,6 +84,16 @@ export function createInventoryApp({
     if (await access.allowsKnown(caller, all)) return
     for (const id of new Set(records.map(({ providerId }) => providerId)))
       await access.requireKnown(caller, providerRight('update', id))
+  }
+
+  async function authorize(
+    { method }: Pick<Route, 'method'>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
+    const caller = await access.callerOf(request, reply, { known: method !== 'get' })
+    if (method === 'get') await access.require(caller, readRight)
+    callers.set(request, caller)
   }
 
   /** The single node of this name, now or at the time of the query. */
@@ -189,7 +200,8 @@ export function createInventoryApp({
       const newest = (await store.history({ limit: 1 }))[0]?.id ?? 0
       // An ID above the newest comes from a lost database; without the limit the caller would miss new entries.
       const after = Math.min(integerValue(query, 'after', 0, maxId) ?? newest, newest)
-      await streamHistory(store, log, optionalValue('providerId', query), after, streams.open(reply))
+      const stream = streams.open(reply, () => authorize({ method: 'get' }, request, reply))
+      await streamHistory(store, log, optionalValue('providerId', query), after, stream)
     },
 
     [`put ${recordsPath}`]: async (request, reply) => {
@@ -218,11 +230,8 @@ export function createInventoryApp({
   }
 
   // Runs before the body is read: a caller without access must not send a large one.
-  serveApi(app, inventoryApi, handlers, async ({ method, path }, request, reply) => {
-    if (path === sessionPath) return
-    const caller = await access.callerOf(request, reply, { known: method !== 'get' })
-    if (method === 'get') await access.require(caller, readRight)
-    callers.set(request, caller)
+  serveApi(app, inventoryApi, handlers, async (route, request, reply) => {
+    if (route.path !== sessionPath) await authorize(route, request, reply)
   })
   serveDashboard(app, webDir, log)
   app.addHook('onClose', () => access.close())

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
+import { request } from 'undici'
 import { stringify } from 'yaml'
 import { accessOf, grant, rules } from '../../test/support/access.ts'
 import { aWrite } from '../../test/support/inventory.ts'
@@ -95,6 +96,19 @@ test('signing out removes the cookie', async () => {
   const { statusCode, headers } = await app.inject({ method: 'DELETE', url: '/v1/session' })
   assert.equal(statusCode, 204)
   assert.match(String(headers['set-cookie']), /^__Host-multinic=; .*Max-Age=0$/)
+})
+
+test('a stream of events ends when its token is taken away', async () => {
+  const file = join(cluster.dir, 'temporary.yaml')
+  const tokens = [{ user: 'reader', token: tokenOf('reader') }]
+  await writeFile(file, stringify({ tokens }))
+  const own = createInventoryApp({ store, access: await accessOf(cluster.api.kubeconfig, file), log: silent })
+  const url = await own.listen({ host: '127.0.0.1', port: 0 })
+  const { statusCode, body } = await request(`${url}/v1/inventory/events`, { headers: bearer('reader') })
+  assert.equal(statusCode, 200)
+  await writeFile(file, stringify({ tokens: [{ user: 'reader', token: 'another-token-of-the-reader' }] }))
+  await body.text()
+  await own.close()
 })
 
 const impersonation: Record<string, [proxy: string, headers: Record<string, string>, status: number]> = {

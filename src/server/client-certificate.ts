@@ -8,11 +8,13 @@ import type { User } from './reviews.ts'
 export type ClientCertificate = { trusted: true; user: User } | { trusted: false; why: string }
 
 /** Undefined if the client has none. */
-export function certificateOf(socket: Socket): ClientCertificate | undefined {
+export function certificateOf(socket: Socket, now = Date.now()): ClientCertificate | undefined {
   if (!isTls(socket)) return undefined
   const certificate = socket.getPeerCertificate()
   if (!certificate || Object.keys(certificate).length === 0) return undefined
   if (!socket.authorized) return { trusted: false, why: String(socket.authorizationError ?? 'unknown') }
+  // Checked during the handshake, but a connection and its resumed sessions can outlive the certificate.
+  if (now > Date.parse(certificate.valid_to)) return { trusted: false, why: 'it has expired' }
   const { CN, O } = (certificate.subject ?? {}) as unknown as Record<string, string | string[] | undefined>
   // Several common names are a list: nobody can tell which one the issuer meant.
   if (typeof CN !== 'string' || CN === '') return { trusted: false, why: 'it needs exactly one common name' }

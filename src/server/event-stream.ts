@@ -1,9 +1,10 @@
 /**
  * Server-sent events, with a heartbeat.
  *
- * A client that does not keep up is disconnected. It reconnects with the ID of its last event and gets the rest.
+ * A stream ends when its caller loses the right to read it. A client that does not keep up is disconnected. It reconnects with the ID of its last event and gets the rest.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { HttpProblem } from './server.ts'
 
 export interface EventStream {
   send(event: string, data: unknown, id?: string): void
@@ -15,10 +16,13 @@ export interface EventStream {
 }
 
 export interface EventStreams {
-  open(reply: FastifyReply): EventStream
+  /** `checkAccess` runs again and again: a stream ends when it throws a 4xx. */
+  open(reply: FastifyReply, checkAccess: () => Promise<void>): EventStream
 }
 
 const heartbeatMs = 15_000
+/** Reviews are cached: a stream costs few requests to the API server. */
+const accessMs = 5_000
 const maxUnreadBytes = 1024 * 1024
 
 /** Streams of one server. They end before it closes; otherwise closing would wait for them. */
@@ -29,13 +33,18 @@ export function eventStreams(app: FastifyInstance): EventStreams {
   })
 
   return {
-    open(reply) {
+    open(reply, checkAccess) {
       const { raw } = reply.hijack()
       const done = new AbortController()
       const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream', 'cache-control': 'no-store' }
       raw.writeHead(200, { ...headers, 'x-accel-buffering': 'no' } as Record<string, string>)
       raw.flushHeaders()
       const heartbeat = setInterval(() => raw.write(': alive\n\n'), heartbeatMs)
+      const access = setInterval(() => {
+        checkAccess().catch(error => {
+          if (error instanceof HttpProblem && error.status < 500) raw.end()
+        })
+      }, accessMs)
       const stream: EventStream = {
         send(event, data, id) {
           if (done.signal.aborted) return
@@ -59,6 +68,7 @@ export function eventStreams(app: FastifyInstance): EventStreams {
       streams.add(stream)
       raw.once('close', () => {
         clearInterval(heartbeat)
+        clearInterval(access)
         streams.delete(stream)
         done.abort()
       })

@@ -3,8 +3,11 @@
  * entry is dropped first. Refusals are kept apart, so that a flood of unknown callers does not drop the known ones.
  */
 export interface ReviewCache<T> {
-  /** The cached result, else that of `review`. A failed review is not cached. */
-  get(key: string, review: () => Promise<T>): Promise<T>
+  /**
+   * The cached result, else that of `review`. A failed review is not cached. `isKnown`: the last result was not a refusal, and
+   * is no longer valid.
+   */
+  get(key: string, review: (isKnown: boolean) => Promise<T>): Promise<T>
 }
 
 export interface ReviewCacheOptions {
@@ -20,9 +23,9 @@ export function createReviewCache<T>(options: ReviewCacheOptions): ReviewCache<T
   /** Callers that come while a review runs share it. */
   const running = new Map<string, Promise<T>>()
 
-  async function run(key: string, review: () => Promise<T>): Promise<T> {
+  async function run(key: string, review: (isKnown: boolean) => Promise<T>): Promise<T> {
     try {
-      const result = await review()
+      const result = await review(results.granted.has(key))
       const kind = result === undefined || result === false ? 'refused' : 'granted'
       for (const kept of Object.values(results)) kept.delete(key)
       results[kind].set(key, { result, until: now() + validMs[kind] })

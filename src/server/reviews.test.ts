@@ -77,3 +77,16 @@ test('a flood of unknown tokens is refused, and known callers are served meanwhi
   gate = undefined
   assert.equal(await reviews.userOf('unknown-4999'), undefined)
 })
+
+test('a flood of unknown tokens does not keep out a caller whose last review is a minute old', async () => {
+  const jane = (await reviews.userOf('token-of-jane')) ?? assert.fail()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  gate = promise
+  const flood = Array.from({ length: 200 }, (_, i) => reviews.userOf(`stranger-${i}`).catch(String))
+  now += 60_001
+  const served = [reviews.userOf('token-of-jane').then(user => user?.user), reviews.isAllowed(jane, right)]
+  resolve()
+  assert.deepEqual(await Promise.all(served), ['jane', false])
+  await Promise.all(flood)
+  gate = undefined
+})

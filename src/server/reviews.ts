@@ -46,29 +46,35 @@ interface TokenReview {
 
 const authentication = 'authentication.k8s.io/v1'
 const authorization = 'authorization.k8s.io/v1'
-/** Reviews at the same time. Results in the cache need none. */
-const maxRunning = 100
+/** Reviews of unknown tokens at the same time. */
+const maxUnknown = 100
 const tokenMs = { granted: 60_000, refused: 5_000 }
 /** A right that was taken away is gone after this time. */
 const rightMs = { granted: 10_000, refused: 2_000 }
 
 export function openReviews(kube: KubeClient, audience: string, now?: () => number): Reviews {
   const clock = now ? { now } : {}
-  let running = 0
+  let unknown = 0
   const users = createReviewCache<User | undefined>({ validMs: tokenMs, ...clock })
   const rights = createReviewCache<boolean>({ validMs: rightMs, maxEntries: 10_000, ...clock })
 
   async function post<T>(apiVersion: string, kind: string, spec: object): Promise<T> {
-    // Every unknown token costs a review: a flood of them must not fill the memory or the API server.
-    if (running >= maxRunning) throw new HttpProblem(503, 'too many callers are being checked; retry later')
-    running++
     try {
       const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`
       return (await kube.raw('POST', path, { apiVersion, kind, spec })).body as T
     } catch (error) {
       throw new HttpProblem(503, `cannot check the caller with a ${kind}: ${messageOf(error)}`)
+    }
+  }
+
+  /** Every unknown token costs a review: a flood of them must not fill the memory or the API server. */
+  async function reviewUnknown(token: string): Promise<User | undefined> {
+    if (unknown >= maxUnknown) throw new HttpProblem(503, 'too many callers are being checked; retry later')
+    unknown++
+    try {
+      return await reviewToken(token)
     } finally {
-      running--
+      unknown--
     }
   }
 
@@ -91,7 +97,7 @@ export function openReviews(kube: KubeClient, audience: string, now?: () => numb
   }
 
   return {
-    userOf: token => users.get(digestOf(token), () => reviewToken(token)),
+    userOf: token => users.get(digestOf(token), isKnown => (isKnown ? reviewToken(token) : reviewUnknown(token))),
     isAllowed: (user, right) =>
       rights.get(digestOf(JSON.stringify([user.user, user.groups, user.uid, user.extra, right])), () =>
         reviewRight(user, right),

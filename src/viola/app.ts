@@ -83,7 +83,11 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   const authorizedFor = (request: FastifyRequest) => authorized.get(request) as Authorized
 
   /** Runs before the body is read: only a caller with the right may send one. */
-  async function authorize({ method }: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  async function authorize(
+    { method }: Pick<Route, 'method'>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void> {
     const providerId = String(request.headers[providerHeader] ?? '').trim()
     if (!providerId) throw new HttpProblem(400, `header ${providerHeader} required`)
     if (providerId.length > 253) throw new HttpProblem(400, `header ${providerHeader} is longer than 253 characters`)
@@ -136,7 +140,11 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const { providerId } = authorizedFor(request)
       const { nodeName, since, watch, limit, cursor } = queryOf(request)
       if (watch === 'true' || request.headers.accept?.includes('text/event-stream'))
-        return inCluster(providerId, cluster => streamChanges(cluster, providerId, nodeName, () => streams.open(reply)))
+        return inCluster(providerId, cluster =>
+          streamChanges(cluster, providerId, nodeName, () =>
+            streams.open(reply, () => authorize({ method: 'get' }, request, reply)),
+          ),
+        )
       const all = await inCluster(providerId, async cluster => (await cluster.observe()).list())
       const objects = all.filter(
         object => belongsTo(object, providerId) && (nodeName === undefined || object.spec.nodeName === nodeName),

@@ -1,10 +1,12 @@
 /** Server and client certificates over real connections. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { connect } from 'node:tls'
+import { connect, createServer, type TLSSocket } from 'node:tls'
 import { Agent, request } from 'undici'
 import { stringify } from 'yaml'
 import { type Authority, certificateAuthority, type Pair } from '../../test/rigs/kubernetes/certificates.ts'
@@ -13,6 +15,7 @@ import { eventually } from '../../test/support/eventually.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { violaPath } from '../contract/viola.ts'
+import { certificateOf } from '../server/client-certificate.ts'
 import { listen } from '../server/server.ts'
 import { createLog } from '../telemetry/log.ts'
 
@@ -21,6 +24,7 @@ let authority: Authority
 let viola: Viola
 let url: string
 let files: Pair
+let env: Record<string, string>
 const lines: string[] = []
 const token = 'a-token-of-provider-p1'
 const serving = { subjectAltName: 'IP:127.0.0.1', extendedKeyUsage: 'serverAuth' }
@@ -37,7 +41,7 @@ before(async () => {
   await grant(biz.kube, 'network-team', [rules.writeProvider()], undefined, 'Group')
   const tokensFile = join(biz.dir, 'tokens.yaml')
   writeFileSync(tokensFile, stringify({ tokens }))
-  const env = {
+  env = {
     KUBECONFIG: biz.api.kubeconfig,
     VIOLA_TLS_CERT_FILE: files.cert,
     VIOLA_TLS_KEY_FILE: files.key,
@@ -143,6 +147,56 @@ test('a renewed certificate applies to the next connection; a certificate withou
   copyFileSync(renewed.key, files.key)
   await eventually(async () => assert.equal(await servedName(), 'viola-api-renewed'))
   assert.doesNotMatch((await ask({ path: '/readyz' })).body, /certificates:/)
+})
+
+test('a client CA that is taken away also ends the connections and the sessions that it admitted', async () => {
+  const ca = join(biz.dir, 'client-ca.crt')
+  copyFileSync(authority.cert, ca)
+  const own = await aViola({ ...env, VIOLA_CLIENT_CA_FILE: ca })
+  const { port } = new URL(await listen(own.app, '127.0.0.1:0'))
+  const team = await authority.issue('team-before', '/CN=team-1', client)
+  const shown = { ca: readFileSync(authority.cert), cert: readFileSync(team.cert), key: readFileSync(team.key) }
+  const open = async (session?: Buffer) => {
+    const socket = connect({ host: '127.0.0.1', port: Number(port), ...shown, ...(session && { session }) })
+    await once(socket, 'secureConnect')
+    return socket.setEncoding('utf8')
+  }
+  const statusOn = async (socket: TLSSocket): Promise<string> => {
+    if (socket.closed) return 'closed'
+    socket.write(`GET ${violaPath} HTTP/1.1\r\nhost: x\r\nx-provider-id: p1\r\n\r\n`)
+    const [text] = await Promise.race([once(socket, 'data'), once(socket, 'close').then(() => ['closed'])])
+    return String(text).split('\r\n', 1)[0] ?? ''
+  }
+  const before = await open()
+  const [[session]] = await Promise.all([once(before, 'session'), statusOn(before)])
+  assert.equal(await statusOn(before), 'HTTP/1.1 200 OK')
+  const theirs = await certificateAuthority(join(biz.dir, 'theirs'))
+  copyFileSync(theirs.cert, ca)
+  await eventually(async () => assert.match(await statusOn(await open()), / 401 /))
+  assert.equal(await statusOn(before).catch(() => 'closed'), 'closed')
+  assert.match(await statusOn(await open(session)), / 401 /)
+  await own.close()
+})
+
+test('a client certificate that expires during a connection is refused from then on', async () => {
+  const team = await authority.issue('team-later', '/CN=team-1', client, 1)
+  const server = createServer({
+    cert: readFileSync(files.cert),
+    key: readFileSync(files.key),
+    ca: readFileSync(authority.cert),
+    requestCert: true,
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const shown = { ca: readFileSync(authority.cert), cert: readFileSync(team.cert), key: readFileSync(team.key) }
+  const socket = connect({ host: '127.0.0.1', port, ...shown })
+  const [seen] = (await once(server, 'secureConnection')) as [TLSSocket]
+  assert.equal(certificateOf(seen)?.trusted, true)
+  const tomorrow = Date.now() + 25 * 3_600_000
+  assert.deepEqual(certificateOf(seen, tomorrow), { trusted: false, why: 'it has expired' })
+  socket.destroy()
+  server.close()
 })
 
 function servedName(): Promise<unknown> {

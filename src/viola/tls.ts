@@ -32,6 +32,7 @@ export async function openCertificates(
   }
   let server: Server | undefined
   let problem: string | undefined
+  let ca: Material['ca']
 
   const material = () => Object.fromEntries(files.map(({ as, file }) => [as, file.value])) as Material
   /** Certificate and key are two files and do not match in the middle of a renewal. */
@@ -39,6 +40,9 @@ export async function openCertificates(
     try {
       createSecureContext(material())
       server?.setSecureContext(material())
+      // Whoever the previous CA admitted would stay authenticated on an open connection.
+      if (material().ca !== ca) server?.closeAllConnections()
+      ca = material().ca
       problem = undefined
     } catch (error) {
       problem = `certificates: ${messageOf(error)}; the previous ones stay in effect`
@@ -53,6 +57,7 @@ export async function openCertificates(
       files.push({ as, file: await reload({ path, parse: text => text, log, everyMs, onChange: renew }) })
     }
     createSecureContext(material())
+    ca = material().ca
   } catch (error) {
     close()
     throw explain('certificates', error)

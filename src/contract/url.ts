@@ -24,9 +24,13 @@ export const hostNotAllowed =
   'is not in ENDPOINT_ALLOWED_HOSTS of the operator, or not in the hosts of the rule of this namespace (NAMESPACE_RULES_FILE)'
 
 /** Metadata services hand out machine credentials at these addresses. No service of ours or of a cloud listens there. */
-const metadataNetworks = ['169.254.0.0/16', '::ffff:169.254.0.0/112', 'fe80::/10', 'fd00:ec2::254/128'].flatMap(
-  text => parseCidr(text) ?? [],
-)
+const metadataNetworks = [
+  ...['169.254.0.0/16', 'fe80::/10'],
+  // The same, as IPv4 in IPv6 and through NAT64.
+  ...['::ffff:169.254.0.0/112', '64:ff9b::169.254.0.0/112'],
+  // AWS, Google Cloud, Azure, Alibaba Cloud and Oracle Cloud.
+  ...['fd00:ec2::254/128', 'fd20:ce::254/128', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
+].flatMap(text => parseCidr(text) ?? [])
 
 /** Reports whether a host is a link-local address or one of a metadata service. Host names are resolved elsewhere. */
 export function isLinkLocal(host: string): boolean {

@@ -288,6 +288,17 @@ test('a dry run takes nothing away from the object of the same name', async () =
   assert.equal(environment.cloud.calls().contrabass, before.contrabass + 1)
 })
 
+test('operator.md 12: the cloud of a deleted object is dropped', async () => {
+  await environment.startOperator()
+  for (const logins of [1, 2]) {
+    await environment.create({})
+    await waitForReady(/^True/, 'multinic-system')
+    assert.equal(environment.cloud.calls().contrabass, logins)
+    await environment.kube.delete(openstackConfigs, { namespace: 'multinic-system', name: 'main' })
+    await waitUntilGone('multinic-system')
+  }
+})
+
 test('operator.md 9: whoever takes over the fields of a node config in the Biz cluster is reported', async () => {
   const { kube } = environment
   await environment.startOperator()

@@ -1,0 +1,47 @@
+/** What is kept for each cloud, and for how long. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { resolveSettings } from '../operator/config.ts'
+import { createOpenStackClouds, type OpenStackClouds } from './clouds.ts'
+
+setFlagsFromString('--expose_gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+const settings = resolveSettings({ CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola' })
+
+function open(clouds: OpenStackClouds, user: string, projectId: string) {
+  return clouds.open({ user, settings, encryptKey: 'key', openstackProviderId: 'cloud-1', projectId })
+}
+
+/** Nothing of the test refers to the clouds when it returns. */
+function rotate(clouds: OpenStackClouds): WeakRef<object>[] {
+  return Array.from({ length: 50 }, (_, n) => new WeakRef(open(clouds, 'team/main', `project-${n}`)))
+}
+
+async function countKept(opened: readonly WeakRef<object>[]): Promise<number> {
+  await new Promise(setImmediate)
+  collectGarbage()
+  return opened.filter(ref => ref.deref() !== undefined).length
+}
+
+test('operator.md 12: a tenant who rotates its project does not fill the memory', async () => {
+  const clouds = createOpenStackClouds({})
+  const opened = rotate(clouds)
+  assert.equal(await countKept(opened), 1)
+  clouds.forget('team/main')
+  assert.equal(await countKept(opened), 0)
+  await clouds.close()
+})
+
+test('objects of the same cloud and project share it until the last one is forgotten', async () => {
+  const clouds = createOpenStackClouds({})
+  const first = open(clouds, 'team/a', 'project')
+  assert.equal(open(clouds, 'team/b', 'project'), first)
+  clouds.forget('team/a')
+  assert.equal(open(clouds, 'team/b', 'project'), first)
+  clouds.forget('team/b')
+  assert.notEqual(open(clouds, 'team/b', 'project'), first)
+  await clouds.close()
+})

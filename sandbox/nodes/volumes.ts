@@ -1,7 +1,7 @@
 /**
  * The hostPath volumes of a Pod: checks their type as a kubelet does, and returns mounts.
  */
-import { type Stats, statSync } from 'node:fs'
+import { existsSync, type Stats, statSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { PodObject } from '../../src/kube/types.ts'
@@ -13,9 +13,14 @@ export class MountFailure extends Error {}
 
 type Volume = NonNullable<PodObject['spec']['volumes']>[number]
 
+/** The kernel of this machine shows its own identity in every container. */
+const dmi = '/sys/class/dmi'
+
 /** Mounts of the first container. Creates directories and files of the types *OrCreate. */
 export async function mountsOf(pod: PodObject, node: Pick<SandboxNode, 'hostPath'>): Promise<Mount[]> {
-  const mounts: Mount[] = []
+  const mounts: Mount[] = existsSync(dmi)
+    ? [{ source: node.hostPath(dmi), target: dmi, readOnly: true, kind: 'directory' }]
+    : []
   for (const { name, mountPath, readOnly = false } of pod.spec.containers[0]?.volumeMounts ?? []) {
     const volume = pod.spec.volumes?.find(each => each.name === name)
     if (!volume?.hostPath)

@@ -79,22 +79,21 @@ test('the manifest of the Job is the one that ran on a real kubelet', () => {
             name: 'connections',
             hostPath: { path: '/etc/NetworkManager/system-connections', type: 'DirectoryOrCreate' },
           },
+          {
+            name: 'run-networkmanager',
+            hostPath: { path: '/run/NetworkManager/system-connections', type: 'DirectoryOrCreate' },
+          },
+          { name: 'usr-lib', hostPath: { path: '/usr/lib', type: 'DirectoryOrCreate' } },
           { name: 'networkd', hostPath: { path: '/etc/systemd/network', type: 'Directory' } },
           { name: 'sysctld', hostPath: { path: '/etc/sysctl.d', type: 'Directory' } },
           { name: 'udev', hostPath: { path: '/etc/udev/rules.d', type: 'DirectoryOrCreate' } },
           { name: 'dbus', hostPath: { path: '/run/dbus', type: 'DirectoryOrCreate' } },
           { name: 'run-systemd', hostPath: { path: '/run/systemd/network', type: 'DirectoryOrCreate' } },
           { name: 'run-udev', hostPath: { path: '/run/udev/rules.d', type: 'DirectoryOrCreate' } },
-          {
-            name: 'run-networkmanager',
-            hostPath: { path: '/run/NetworkManager/system-connections', type: 'DirectoryOrCreate' },
-          },
           { name: 'lib', hostPath: { path: '/lib', type: 'DirectoryOrCreate' } },
-          { name: 'usr-lib', hostPath: { path: '/usr/lib', type: 'DirectoryOrCreate' } },
           { name: 'usr-local-lib', hostPath: { path: '/usr/local/lib', type: 'DirectoryOrCreate' } },
           { name: 'state', hostPath: { path: '/var/lib/multinic', type: 'DirectoryOrCreate' } },
           { name: 'sysctls', hostPath: { path: '/proc/sys/net', type: 'Directory' } },
-          { name: 'sysclass', hostPath: { path: '/sys/class', type: 'Directory' } },
           { name: 'bootid', hostPath: { path: '/proc/sys/kernel/random/boot_id', type: 'File' } },
         ],
         containers: [
@@ -116,19 +115,18 @@ test('the manifest of the Job is the one that ran on a real kubelet', () => {
             volumeMounts: [
               { name: 'netplan', mountPath: '/etc/netplan' },
               { name: 'connections', mountPath: '/etc/NetworkManager/system-connections' },
+              { name: 'run-networkmanager', mountPath: '/host/run/NetworkManager/system-connections', readOnly: true },
+              { name: 'usr-lib', mountPath: '/host/usr/lib', readOnly: true },
               { name: 'networkd', mountPath: '/etc/systemd/network' },
               { name: 'sysctld', mountPath: '/etc/sysctl.d' },
               { name: 'udev', mountPath: '/etc/udev/rules.d' },
               { name: 'dbus', mountPath: '/run/dbus', readOnly: true },
               { name: 'run-systemd', mountPath: '/host/run/systemd/network', readOnly: true },
               { name: 'run-udev', mountPath: '/host/run/udev/rules.d', readOnly: true },
-              { name: 'run-networkmanager', mountPath: '/host/run/NetworkManager/system-connections', readOnly: true },
               { name: 'lib', mountPath: '/host/lib', readOnly: true },
-              { name: 'usr-lib', mountPath: '/host/usr/lib', readOnly: true },
               { name: 'usr-local-lib', mountPath: '/host/usr/local/lib', readOnly: true },
               { name: 'state', mountPath: '/var/lib/multinic' },
               { name: 'sysctls', mountPath: '/host/proc/sys/net' },
-              { name: 'sysclass', mountPath: '/sys/class', readOnly: true },
               { name: 'bootid', mountPath: '/host/boot_id', readOnly: true },
             ],
           },
@@ -240,15 +238,17 @@ test('an AppArmor profile is set only on request', () => {
 })
 
 test('a node of the Red Hat family mounts its own directories', () => {
-  const paths = (backend: 'networkmanager' | 'ifcfg') =>
-    jobFor({ node: aNode({ backend }) })
-      .spec.template.spec.volumes?.slice(0, 2)
-      .map(({ hostPath }) => hostPath)
-  assert.deepEqual(paths('networkmanager'), [
-    { path: '/etc/NetworkManager/system-connections', type: 'Directory' },
-    { path: '/etc/systemd/network', type: 'Directory' },
-  ])
-  assert.deepEqual(paths('ifcfg')?.[0], { path: '/etc/sysconfig/network-scripts', type: 'Directory' })
+  const volumes = (backend: 'networkmanager' | 'ifcfg') =>
+    jobFor({ node: aNode({ backend }) }).spec.template.spec.volumes ?? []
+  const first = (backend: 'networkmanager' | 'ifcfg') => volumes(backend)[0]?.hostPath
+  assert.deepEqual(first('networkmanager'), { path: '/etc/NetworkManager/system-connections', type: 'Directory' })
+  assert.deepEqual(first('ifcfg'), { path: '/etc/sysconfig/network-scripts', type: 'Directory' })
+  const names = new Set(volumes('ifcfg').map(({ name }) => name))
+  // The agent compares with profiles of NetworkManager only where it writes one.
+  assert.deepEqual(
+    volumes('networkmanager').flatMap(({ name }) => (names.has(name) ? [] : [name])),
+    ['connections', 'run-networkmanager', 'usr-lib'],
+  )
 })
 
 const identity: JobIdentity = {

@@ -268,21 +268,20 @@ function mountsFor(backend: Backend): Mount[] {
     // The bus of the host; empty on a host without one.
     { ...created('dbus', '/run/dbus'), readOnly: true },
     // Files that could win over ours at boot.
-    ...searched,
+    ...['/run/systemd/network', '/run/udev/rules.d', '/lib', '/usr/local/lib'].map(searched),
     { name: 'state', path: '/var/lib/multinic', at: '/var/lib/multinic', type: 'DirectoryOrCreate' },
     // Mounted elsewhere, because /proc/sys of the Pod is read-only. A kernel without IPv6 has no directory of its own for it.
     { name: 'sysctls', path: '/proc/sys/net', at: '/host/proc/sys/net', type: 'Directory' },
-    // A machine without DMI has no product_uuid in it. Its links lead to the Pod's own /sys/devices.
-    { name: 'sysclass', path: '/sys/class', at: '/sys/class', type: 'Directory', readOnly: true },
     { name: 'bootid', path: '/proc/sys/kernel/random/boot_id', at: '/host/boot_id', type: 'File', readOnly: true },
   ]
 }
 
 const profiles = '/etc/NetworkManager/system-connections'
+const otherProfiles = ['/run/NetworkManager/system-connections', '/usr/lib'].map(searched)
 const directories: Record<Backend, Mount[]> = {
   // Netplan may configure NetworkManager instead of networkd, which only the agent finds out.
-  netplan: [directory('netplan', '/etc/netplan'), created('connections', profiles)],
-  networkmanager: [directory('connections', profiles)],
+  netplan: [directory('netplan', '/etc/netplan'), created('connections', profiles), ...otherProfiles],
+  networkmanager: [directory('connections', profiles), ...otherProfiles],
   ifcfg: [directory('ifcfg', '/etc/sysconfig/network-scripts')],
 }
 
@@ -295,20 +294,16 @@ export function allMounts(): Mount[] {
  * Those in /run may be created, in memory. Below /usr the directories themselves may be missing, and /usr may be read-only:
  * the Job mounts parents that every distribution has. /lib is a link to /usr/lib, or a directory of its own.
  */
-const searched: Mount[] = [
-  ...['/run/systemd/network', '/run/udev/rules.d', '/run/NetworkManager/system-connections'],
-  ...['/lib', '/usr/lib', '/usr/local/lib'],
-].map(path => ({
-  name: path
-    .split('/')
-    .slice(1, path.startsWith('/run') ? 3 : undefined)
-    .join('-')
-    .toLowerCase(),
-  path,
-  at: `/host${path}`,
-  type: 'DirectoryOrCreate',
-  readOnly: true,
-}))
+function searched(path: string): Mount {
+  const parts = path.split('/').slice(1, path.startsWith('/run') ? 3 : undefined)
+  return {
+    name: parts.join('-').toLowerCase(),
+    path,
+    at: `/host${path}`,
+    type: 'DirectoryOrCreate',
+    readOnly: true,
+  }
+}
 
 function directory(name: string, path: string): Mount {
   return { name, path, at: path, type: 'Directory' }

@@ -34,7 +34,7 @@ export interface HostImplementation {
 
 type RequestedInterface = AgentInput['interfaces'][number]
 
-/** The mounts of the controller's Job. */
+/** The mounts of the controller's Job, and the identity that the kernel shows in every Pod. */
 const mounted: [path: string, target: string, kind: 'directory' | 'file'][] = [
   ['/etc/netplan', '/etc/netplan', 'directory'],
   ['/etc/systemd/network', '/etc/systemd/network', 'directory'],

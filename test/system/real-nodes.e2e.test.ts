@@ -10,6 +10,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { buildImage } from '../../scripts/image.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
+import { allMounts } from '../../src/controller/job.ts'
+import type { Backend } from '../../src/controller/plan/observed.ts'
 import { nodes, pods } from '../../src/kube/resources.ts'
 import { pauseImage } from '../rigs/kubernetes/images.ts'
 import { type RigNode, startNode } from '../rigs/kubernetes/rig.ts'
@@ -17,7 +19,8 @@ import { type Daemon, run } from '../rigs/process.ts'
 import { readyNode } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
-import { type Reduction, readOnly, runWithout, withoutMount } from './reduced-job.ts'
+import { type Finding, findings, needs, provenMounts, provenWrites } from './agent-needs.ts'
+import { runWithout, withoutMount } from './reduced-job.ts'
 
 const namespace = 'multinic-system'
 const within = 180_000
@@ -151,43 +154,65 @@ async function signalApiServer(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
   }
 }
 
-/**
- * What the Job gives its agent on every node, and the error if it is missing. The host network is not in the list: these
- * nodes have no other network. Nor are directories that a node may lack: the agent works without them.
- */
-const needed: Record<string, [reduction: Reduction, error: RegExp]> = {
-  'the capability NET_ADMIN': [
-    (_, agent) => Object.assign(agent.securityContext ?? {}, { capabilities: { drop: ['ALL'] } }),
-    /CommandFailed .*: Operation not permitted/,
-  ],
-  'UID 0': [
-    (_, agent) => Object.assign(agent.securityContext ?? {}, { runAsUser: 65534, runAsGroup: 65534 }),
-    /EACCES: permission denied, open '\/sys\/class\/dmi\/id\/product_uuid'/,
-  ],
-  'its tolerations': [spec => Object.assign(spec, { tolerations: [] }), /TaintToleration|TaintManager/],
-  // With the directory of NetworkManager alone, the agent takes the node for one of the Red Hat family.
-  '/etc/netplan': [withoutMount('netplan', 'connections'), /BackendUnknown no \/etc\/netplan/],
-  '/etc/systemd/network': [withoutMount('networkd'), /not mounted from the host: \/etc\/systemd\/network/],
-  '/etc/sysctl.d': [withoutMount('sysctld'), /not mounted from the host: \/etc\/sysctl.d/],
-  '/var/lib/multinic': [withoutMount('state'), /not mounted from the host: \/var\/lib\/multinic/],
-  'the sysctls': [withoutMount('sysctls'), /not mounted from the host: \/host\/proc\/sys\/net\/ipv4\/conf/],
-  'the boot ID': [withoutMount('bootid'), /not mounted from the host: \/host\/boot_id/],
-  'write access to /etc/netplan': [readOnly('netplan'), /\/etc\/netplan/],
-  'write access to /etc/systemd/network': [readOnly('networkd'), /\/etc\/systemd\/network/],
-  'write access to /etc/sysctl.d': [readOnly('sysctld'), /\/etc\/sysctl.d/],
-  'write access to /var/lib/multinic': [readOnly('state'), /\/var\/lib\/multinic/],
-  'write access to the sysctls': [readOnly('sysctls'), /ipv4/],
+test('the tables name every mount of the agent, and every one that it writes to', () => {
+  const sorted = (names: readonly string[]) => [...new Set(names)].sort()
+  const mounts = allMounts()
+  assert.deepEqual(sorted(provenMounts), sorted(mounts.map(({ name }) => name)))
+  const writable = mounts.filter(mount => !mount.readOnly)
+  assert.deepEqual(sorted(provenWrites), sorted(writable.map(({ name }) => name)))
+})
+
+test('the agent needs everything that its Job gives it', { concurrency: true }, async t => {
+  await Promise.all([
+    t.test('it fails with a clear error', async each => {
+      const before = await nic(w1, macOf(1, 0))
+      await w1.exec('mkdir', ['-p', '/etc/NetworkManager/system-connections', '/etc/sysconfig/network-scripts'])
+      await real.cp.exec('kubectl', ['taint', 'nodes', 'w1', 'rig=odd:NoExecute'])
+      for (const [what, need] of Object.entries(needs))
+        await each.test(`without ${what}`, async () => {
+          assert.match(await runWithout(real, aConfig(1), need, within), need.outcome)
+          assert.equal(await nic(w1, macOf(1, 0)), before)
+        })
+    }),
+    t.test('it sees a file of others only by its mount', async each => {
+      const cleanUp = await plantFindings(w2)
+      const removed: string[] = []
+      const outcome = (backend: Backend) =>
+        runWithout(real, aConfig(2), { reduction: withoutMount(...removed), backend }, within)
+      for (const [backend, all] of Object.entries(findings) as [Backend, Finding[]][]) {
+        for (const { mount, path, outcome: expected = new RegExp(`ForeignFile ${path} `) } of all)
+          await each.test(`${path} by ${mount}`, async () => {
+            assert.match(await outcome(backend), expected)
+            removed.push(mount)
+          })
+        assert.match(await outcome(backend), /AddressConflict eth0/)
+      }
+      await cleanUp()
+    }),
+  ])
+})
+
+/** Creates the files of the table. An address of eth0 keeps the agent from a change if it finds none of them. */
+async function plantFindings(node: RigNode): Promise<() => Promise<unknown>> {
+  const files = Object.values(findings).flat()
+  for (const { path, text } of files)
+    if (text === undefined) await node.exec(process.execPath, ['-e', staleSocket, path], { check: false })
+    else await node.exec('sh', ['-c', 'mkdir -p "$(dirname "$0")" && cat >"$0"', path], { input: text })
+  await node.exec('mkdir', ['-p', '/etc/NetworkManager/system-connections'])
+  const address = ['address', 'del', '192.168.10.2/32', 'dev', 'eth0']
+  await node.exec('ip', address.with(1, 'add'))
+  return async () => {
+    await node.exec(
+      'rm',
+      files.map(({ path }) => path),
+    )
+    await node.exec('ip', address)
+  }
 }
 
-test('the agent needs everything that its Job gives it', async t => {
-  const before = await nic(w1, macOf(1, 0))
-  await real.cp.exec('kubectl', ['taint', 'nodes', 'w1', 'rig=odd:NoExecute'])
-  for (const [what, [reduction, error]] of Object.entries(needed))
-    await t.test(`without ${what} it fails with a clear error`, async () => {
-      assert.match(await runWithout(real, aConfig(1), reduction, within), error)
-      assert.equal(await nic(w1, macOf(1, 0)), before)
-    })
-})
+/** Creates a socket at which nobody listens. */
+const staleSocket =
+  'const [, path] = process.argv; require("fs").mkdirSync(require("path").dirname(path), { recursive: true }); require("net").createServer().listen(path, () => process.kill(process.pid, "SIGKILL"))'
 
 /** Creates a Pod that requests all CPUs of the node. */
 async function fill({ name: nodeName }: RigNode): Promise<() => Promise<unknown>> {

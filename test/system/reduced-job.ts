@@ -8,6 +8,8 @@ import type { AgentReport } from '../../src/contract/agent-report.ts'
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import { controllerConfig } from '../../src/controller/config.ts'
 import { agentJob } from '../../src/controller/job.ts'
+import { backendLabel } from '../../src/controller/machine.ts'
+import type { Backend } from '../../src/controller/plan/observed.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { events, jobs, nodes, pods } from '../../src/kube/resources.ts'
 import type { Container, PodObject, PodSpec } from '../../src/kube/types.ts'
@@ -44,13 +46,15 @@ let count = 0
 export async function runWithout(
   real: RealController,
   config: NodeConfig,
-  reduction: Reduction,
+  { reduction, backend = 'netplan' }: { reduction: Reduction; backend?: Backend | undefined },
   within: number,
 ): Promise<string> {
   const { cp, kube } = real
   const { namespace = '' } = config.metadata
-  const node = await kube.get(nodes, { name: config.spec.nodeName })
-  assert.ok(node)
+  const found = await kube.get(nodes, { name: config.spec.nodeName })
+  assert.ok(found)
+  const labels = { ...found.metadata.labels, [backendLabel]: backend }
+  const node = { ...found, metadata: { ...found.metadata, labels } }
   const { apiVersion, kind, spec } = structuredClone(agentJob(firstApply(config, node), settings))
   const [agent] = spec.template.spec.containers
   assert.ok(agent)

@@ -7,7 +7,7 @@ import type { Pair } from './certificates.ts'
 import { pauseImage } from './images.ts'
 
 /** restrict_oom_score_adj: root in a container may lack CAP_SYS_RESOURCE, and then every Pod sandbox would fail. */
-export async function containerdConfig(): Promise<string> {
+export async function containerdConfig({ cniPlugins, spec }: { cniPlugins: string; spec: string }): Promise<string> {
   const { stdout } = await run(binary('containerd'), ['--version'])
   const base = ['root = "/var/lib/containerd"', 'state = "/run/containerd"']
   const grpc = ['[grpc]', 'address = "/run/containerd/containerd.sock"']
@@ -16,8 +16,11 @@ export async function containerdConfig(): Promise<string> {
     'restrict_oom_score_adj = true',
     `[plugins."${runtime}".containerd.runtimes.runc]`,
     'runtime_type = "io.containerd.runc.v2"',
+    `base_runtime_spec = "${spec}"`,
     `[plugins."${runtime}".containerd.runtimes.runc.options]`,
     'SystemdCgroup = false',
+    `[plugins."${runtime}".cni]`,
+    `bin_dir = "${cniPlugins}"`,
   ]
   const isVersion1 = / v?1\./.test(stdout)
   const lines = isVersion1
@@ -29,6 +32,25 @@ export async function containerdConfig(): Promise<string> {
       ]
   return `${lines.join('\n')}\n`
 }
+
+/** Containers get their own sysfs, which shows the machine and not the node: mount the identity of the node over it. */
+export async function runtimeSpec(): Promise<string> {
+  const { stdout } = await run(binary('ctr'), ['oci', 'spec'])
+  const spec = JSON.parse(stdout) as { mounts: object[] }
+  const options = ['rbind', 'ro']
+  return JSON.stringify({
+    ...spec,
+    mounts: [...spec.mounts, { type: 'bind', source: '/sys/class', destination: '/sys/class', options }],
+  })
+}
+
+/** Pods that do not use the host's network have none. Without an address in the result their sandbox would fail. */
+export const cniPlugin = `#!/bin/sh
+case $CNI_COMMAND in
+VERSION) echo '{"cniVersion":"0.4.0","supportedVersions":["0.3.1","0.4.0"]}' ;;
+ADD) echo '{"cniVersion":"0.4.0","interfaces":[{"name":"eth0"}],"ips":[{"version":"4","interface":0,"address":"192.0.2.2/32"}]}' ;;
+esac
+`
 
 function withSandboxImage([table = '', ...rest]: string[]): string[] {
   return [table, `sandbox_image = "${pauseImage}"`, ...rest]

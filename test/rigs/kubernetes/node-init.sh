@@ -39,8 +39,8 @@ for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/p
   mount --bind "$file" "/proc/sys/${setting%=*}"
 done
 
-# The disk of the node: overlays on /etc and /var/lib, which stay unchanged on the machine.
-for dir in etc var/lib; do
+# The disk of the node: overlays, so that these directories stay unchanged on the machine.
+for dir in etc var/lib usr/lib usr/local/lib; do
   layer=$DISK/${dir//\//-}
   mkdir -p "$layer/upper" "$layer/work"
   mount -t overlay overlay -o "lowerdir=/$dir,upperdir=$layer/upper,workdir=$layer/work" "/$dir"

@@ -5,14 +5,14 @@
  */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createCgroup, removeCgroup } from '../cgroup.ts'
 import { type Daemon, type RunOptions, type RunResult, run, startDaemon, waitForAnswer } from '../process.ts'
 import { binary } from './binaries.ts'
 import { bridge, type ControlPlane, kubeconfigText } from './control-plane.ts'
 import { writePauseImage } from './images.ts'
-import { containerdConfig, kubeletConfig } from './node-config.ts'
+import { cniPlugin, containerdConfig, kubeletConfig, runtimeSpec } from './node-config.ts'
 
 export interface NodeOptions {
   name: string
@@ -60,7 +60,12 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
   })
   const pause = join(disk, 'pause.tar')
   await writePauseImage(pause)
-  await writeFile(join(disk, 'containerd.toml'), await containerdConfig())
+  const cniPlugins = join(disk, 'cni')
+  await mkdir(cniPlugins)
+  await writeFile(join(cniPlugins, 'loopback'), cniPlugin, { mode: 0o755 })
+  const spec = join(disk, 'spec.json')
+  await writeFile(spec, await runtimeSpec())
+  await writeFile(join(disk, 'containerd.toml'), await containerdConfig({ cniPlugins, spec }))
   const kubeconfig = kubeconfigText(cp.server, cp.authority.cert, {
     'client-certificate': serving.cert,
     'client-key': serving.key,

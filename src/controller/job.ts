@@ -4,15 +4,17 @@
  * It has no owner reference: foreground deletion of the config would kill the Jobs that must clean up after it. Its TTL or
  * the controller deletes it.
  */
+
 import { hostPart } from '../contract/address.ts'
 import { type AgentInput, agentInputVariable, agentTraceVariable, maxNodeNetworks } from '../contract/agent-input.ts'
+import type { Backend } from '../contract/backend.ts'
 import { hashOf } from '../contract/hash.ts'
 import { addressesOf, type Interface, toWireInterface } from '../contract/interfaces.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
 import type { JobObject, PodSpec } from '../kube/types.ts'
 import type { AgentSettings } from './config.ts'
 import { instanceIdOf } from './machine.ts'
-import type { Action, Backend, NodeFacts } from './plan/observed.ts'
+import type { Action, NodeFacts } from './plan/observed.ts'
 
 export const agentName = 'multinic-agent'
 export const agentSelector = `app.kubernetes.io/name=${agentName}`

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeObject } from '../kube/types.ts'
 import { aConfig } from './controller.fixture.ts'
-import { backendOf, factsOf, instanceIdOf, isSameMachine } from './machine.ts'
+import { factsOf, instanceIdOf, isSameMachine } from './machine.ts'
 
 const pairs: Record<string, [a: string, b: string, same: boolean]> = {
   'equal ids': ['6f1c2a10-0001-4aaa-8bbb-000000000001', '6f1c2a10-0001-4aaa-8bbb-000000000001', true],
@@ -33,6 +33,12 @@ test('the label names the machine if the spec does not', () => {
   assert.equal(instanceIdOf(aConfig({ instanceId: 'from-spec', metadata: { labels } })), 'from-spec')
 })
 
+function backendWith(osImage: string, label?: string): string {
+  const labels = label === undefined ? {} : { 'multinic.io/backend': label }
+  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', labels }, status: { nodeInfo: { osImage } } }
+  return factsOf(node).backend
+}
+
 const images: Record<string, string> = {
   'Ubuntu 24.04 LTS': 'netplan',
   'Debian GNU/Linux 12 (bookworm)': 'netplan',
@@ -44,11 +50,11 @@ const images: Record<string, string> = {
 }
 
 for (const [osImage, backend] of Object.entries(images))
-  test(`${osImage || 'an unknown system'} is ${backend}`, () => assert.equal(backendOf(osImage), backend))
+  test(`${osImage || 'an unknown system'} is ${backend}`, () => assert.equal(backendWith(osImage), backend))
 
 test('the label on the Node overrides the operating system', () => {
-  assert.equal(backendOf('Ubuntu 24.04 LTS', 'networkmanager'), 'networkmanager')
-  assert.equal(backendOf('Ubuntu 24.04 LTS', 'nonsense'), 'netplan')
+  assert.equal(backendWith('Ubuntu 24.04 LTS', 'networkmanager'), 'networkmanager')
+  assert.equal(backendWith('Ubuntu 24.04 LTS', 'nonsense'), 'netplan')
 })
 
 test('only a node whose Ready condition is Unknown is unreachable', () => {

@@ -2,16 +2,14 @@
  * The machine that a config names, and the facts that a Node reports about its machine.
  */
 import { canonical } from '../contract/address.ts'
+import { backendOf } from '../contract/backend.ts'
 import { internalIpsOf } from '../contract/internal-ips.ts'
 import { type NodeConfig, nodeConfigLabels } from '../contract/node-config.ts'
 import type { NodeObject } from '../kube/types.ts'
 import { nodeCondition } from './node-condition.ts'
-import type { Backend, NodeFacts } from './plan/observed.ts'
+import type { NodeFacts } from './plan/observed.ts'
 
 export { isSameMachine, spellingsOf } from '../contract/machine.ts'
-
-/** A label on the Node: overrides the backend that its osImage implies. */
-export const backendLabel = 'multinic.io/backend'
 
 /** A label on the Node: overrides NETWORK_TAKEOVER. */
 export const takeoverLabel = 'multinic.io/takeover'
@@ -36,7 +34,7 @@ export function factsOf(node: NodeObject): NodeFacts {
     internalIPs: internalIpsOf(node),
     addresses: nodeAddressCandidates(node),
     podCIDRs: node.spec?.podCIDRs ?? [],
-    backend: backendOf(nodeInfo.osImage ?? '', node.metadata.labels?.[backendLabel]),
+    backend: backendOf(node),
     // A typing error must not take over a NIC.
     ...(takeover !== undefined && { takeover: takeover === 'dynamic' ? 'dynamic' : 'refuse' }),
     ...(condition && { condition }),
@@ -63,13 +61,4 @@ function nodeAddressCandidates(node: NodeObject): string[] {
     const [given, only] = [inFamily(provided), inFamily(internal)]
     return given.length > 0 ? given : only.length === 1 ? only : inFamily(listed)
   })
-}
-
-/** The label on the Node wins. Every distribution outside the Red Hat family counts as Netplan; the agent rejects a mismatch. */
-export function backendOf(osImage: string, label?: string): Backend {
-  if (label === 'netplan' || label === 'networkmanager' || label === 'ifcfg') return label
-  const family = /red hat|rhel|centos|rocky|alma|oracle|fedora/i
-  if (!family.test(osImage)) return 'netplan'
-  const version = /\b(\d+)(\.\d+)*\b/.exec(osImage)?.[1]
-  return version === '7' || version === '8' ? 'ifcfg' : 'networkmanager'
 }

@@ -1,9 +1,10 @@
 /**
  * Trims objects to the fields that the controller reads, so that the caches of 5,000 nodes stay small. Pure.
  */
+import { backendLabel } from '../contract/backend.ts'
 import type { ContainerStatus, JobObject, KubeObject, NodeObject, ObjectMeta, PodObject } from '../kube/types.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
-import { backendLabel, providedAddresses, takeoverLabel } from './machine.ts'
+import { providedAddresses, takeoverLabel } from './machine.ts'
 import { nodeCondition } from './node-condition.ts'
 
 /** Nothing reads managedFields, and they are often as long as the rest. */

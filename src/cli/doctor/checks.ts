@@ -1,6 +1,7 @@
 /**
  * Checks of `multinic doctor`: facts of a cluster in, findings with remedies out. Pure.
  */
+import { backendOf } from '../../contract/backend.ts'
 import { completeInterfaces } from '../../contract/interfaces.ts'
 import { internalIpRemedy, internalIpsOf, requestedAmong } from '../../contract/internal-ips.ts'
 import type { NodeConfig } from '../../contract/node-config.ts'
@@ -80,6 +81,7 @@ export function findingsOf(facts: ClusterFacts, namespace: string): Finding[] {
     ...aboutPodSecurity(facts.podSecurity, namespace),
     ...aboutAgentPolicy(facts, namespace),
     ...aboutNodes(facts.nodes),
+    ...aboutBackends(facts.nodes),
     ...aboutInternalIps(facts),
     ...aboutConfigs(facts.configs),
     ...aboutSources(facts.sources),
@@ -253,6 +255,16 @@ function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
     )
   const all = [...found, ...duplicates]
   return all.length > 0 ? all : [ok(`${nodes.length} nodes have distinct machine IDs`)]
+}
+
+/** No test boots a system that reads ifcfg files (docs/decisions/0068-guests.md). */
+function aboutBackends(nodes: readonly NodeObject[] = []): Finding[] {
+  const withIfcfg = nodes.filter(node => backendOf(node) === 'ifcfg').map(({ metadata }) => metadata.name)
+  if (withIfcfg.length === 0) return []
+  const what = `${withIfcfg.length} of ${nodes.length} nodes have ifcfg files, which no test of MultiNIC boots: ${some(withIfcfg)}`
+  const remedy =
+    'reboot one node after its NICs are configured and compare, or use NetworkManager keyfiles (docs/guides/agent.md)'
+  return [{ level: 'warn', what, remedy }]
 }
 
 /** A cloud provider that lists the addresses of every port: other programs may use them as the address of the node. */

@@ -1,8 +1,10 @@
 /**
  * Everything that a decision about one MultiNicNodeConfig may depend on.
  */
+
 import type { AgentMode } from '../../contract/agent-input.ts'
 import type { AgentReport } from '../../contract/agent-report.ts'
+import type { Backend } from '../../contract/backend.ts'
 import type { NodeConfig } from '../../contract/node-config.ts'
 import type { NodeCondition } from '../../kube/types.ts'
 
@@ -46,15 +48,13 @@ export interface NodeFacts {
   /** The node's own addresses. Several of a family if only the agent can tell which of them is the node's. */
   addresses: string[]
   podCIDRs: string[]
+  /** Decides which host directories the agent mounts. */
   backend: Backend
   /** From the label on the Node; absent where the setting of the fleet applies. */
   takeover?: 'dynamic' | 'refuse'
   /** Our condition on the Node, if it has one. */
   condition?: NodeCondition
 }
-
-/** The network manager of the node: it decides which host directories the agent mounts. */
-export type Backend = 'netplan' | 'networkmanager' | 'ifcfg'
 
 export interface Duplicate {
   name: string

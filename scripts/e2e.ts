@@ -4,11 +4,14 @@
  *
  * ONLY=word runs the files with that word in their path. Installs or builds missing programs first.
  */
+import { globSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { environment } from '../src/runtime/env.ts'
 import { isolationUnavailable, removeStaleIsolations, runIsolated } from '../test/rigs/isolation.ts'
 import { runWithin } from '../test/rigs/process.ts'
+import { guestKinds } from '../test/rigs/vm/kinds.ts'
+import { rootFor } from './images.ts'
 import { againstServers, onGuests, runTests } from './run-tests.ts'
 import { root, testFiles } from './test-files.ts'
 import { finish, none, type Totals } from './totals.ts'
@@ -25,7 +28,7 @@ const provisionGroups = {
   prometheus: /rigs\/prometheus\/rig\./,
   images: /rigs\/buildah\./,
   browser: /rigs\/browser\/rig\./,
-  vm: /rigs\/vm\/rig\./,
+  vm: /\.vm\.test\.ts|rigs\/vm\/rig\./,
 }
 
 /** Files that run for minutes. */
@@ -54,13 +57,23 @@ async function provision(): Promise<string | undefined> {
   const groups = Object.entries(provisionGroups)
     .filter(([, mark]) => texts.some(text => mark.test(text)))
     .map(([group]) => group)
+  const guests = guestsIn(texts.join())
   for (const group of groups) {
+    const more = group === 'vm' ? guests : []
     // A new machine has to build Kubernetes.
-    const { code } = await runWithin([join(root, 'scripts/provision.sh'), group], { within: 60 * 60_000 })
+    const { code } = await runWithin([join(root, 'scripts/provision.sh'), group, ...more], { within: 60 * 60_000 })
     if (code !== 0) return `provision.sh ${group} failed (see above)`
   }
+  if (guests.includes('arm64')) await rootFor('arm64')
   if (groups.includes('openstack')) await prepareCloud()
   return undefined
+}
+
+/** The images that the files name: tests have no network in which they could be built. */
+function guestsIn(text: string): string[] {
+  const kinds = globSync('*.sh', { cwd: join(root, 'test/rigs/vm/image') }).map(file => basename(file, '.sh'))
+  const core: readonly string[] = text.includes('guestKinds') ? guestKinds : []
+  return kinds.filter(kind => core.includes(kind) || text.includes(`'${kind}'`))
 }
 
 /** Takes minutes; the tests start from a copy of its state. If it fails, only the OpenStack tests fail, with the cause. */

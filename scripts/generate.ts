@@ -16,6 +16,7 @@ import { chartFiles, rules } from './chart.ts'
 import { cliPage } from './cli-page.ts'
 import { dockerfileTexts } from './dockerfile.ts'
 import { figureFiles, readFigures } from './figures-page.ts'
+import { guestPages, readGuests } from './guests-page.ts'
 import { inventorySchemaPages } from './inventory-schema.ts'
 import { metricsPage } from './metrics-page.ts'
 import { reasonsPage } from './reasons-page.ts'
@@ -56,6 +57,7 @@ const pages = [
   ...referencePages('metrics', metricsPage),
   ...settingsPages(),
   ...(await inventorySchemaPages()),
+  ...guestPages(readGuests()),
 ]
 for (const [path, text] of pages) files.set(path, text)
 

@@ -12,7 +12,7 @@
 #   provision.sh prometheus   for `make e2e`: base, and promtool (extracted from a package; no server)
 #   provision.sh images       for `make e2e`: base, and buildah
 #   provision.sh browser      for `make e2e`: base, and Chromium with Korean fonts
-#   provision.sh vm           for `make vm`: base, and QEMU, a DHCP server and images of guests (built with mmdebstrap)
+#   provision.sh vm [KIND...] for `make vm`: base, and QEMU, a DHCP server and images of guests (built with mmdebstrap)
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -30,6 +30,8 @@ postgres=(postgres:postgresql)
 images=(buildah:buildah)
 browser=(chromium:chromium :fonts-noto-cjk)
 vm=(qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs dnsmasq:dnsmasq-base nbdkit:nbdkit)
+# QEMU also runs the packages while the image is built.
+arm64=(qemu-system-aarch64:qemu-system-arm :qemu-efi-aarch64 :qemu-user-static arch-test:arch-test)
 
 case $group in
   base) tools=("${base[@]}") ;;
@@ -41,7 +43,12 @@ case $group in
   helm | oauth2-proxy | prometheus) tools=("${base[@]}") ;;
   images) tools=("${base[@]}" "${images[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
-  vm) tools=("${base[@]}" "${vm[@]}") ;;
+  vm)
+    guests=("${@:2}")
+    if [ $# = 1 ]; then guests=(netplan networkmanager); fi
+    tools=("${base[@]}" "${vm[@]}")
+    case " ${guests[*]} " in *arm64*) tools+=("${arm64[@]}") ;; esac
+    ;;
   *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser, vm)" >&2; exit 2 ;;
 esac
 
@@ -131,5 +138,5 @@ if [ "$group" = base ] && [ ! -x "$old_kubectl/kubectl" ] && command -v apt-get 
 fi
 if [ "$group" = prometheus ]; then "$here/../test/rigs/prometheus/fetch.sh" >/dev/null; fi
 if [ "$group" = vm ]; then
-  for kind in netplan networkmanager; do "$here/../test/rigs/vm/image.sh" "$kind" >/dev/null; done
+  for kind in "${guests[@]}"; do "$here/../test/rigs/vm/image.sh" "$kind" >/dev/null; done
 fi

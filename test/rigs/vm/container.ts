@@ -5,6 +5,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildRoot, entrypointOf } from '../../../scripts/image.ts'
+import { rootFor } from '../../../scripts/images.ts'
 import { type AgentReport, agentReport } from '../../../src/contract/agent-report.ts'
 import type { WireInterface } from '../../../src/contract/interfaces.ts'
 import type { NodeConfig } from '../../../src/contract/node-config.ts'
@@ -33,10 +34,10 @@ export interface AgentResult {
 }
 
 /** The agent's image as a file system for the second disk of a machine. */
-export async function buildPayload(dir: string): Promise<string> {
+export async function buildPayload(dir: string, architecture: string): Promise<string> {
   const root = join(dir, 'payload')
   const out = join(dir, 'payload.ext4')
-  await buildRoot('agent', join(root, 'agent'))
+  await buildRoot('agent', join(root, 'agent'), { architecture, from: await rootFor(architecture) })
   mkdirSync(root, { recursive: true })
   const { stdout } = await run('du', ['--summarize', '--block-size=1M', root])
   await run('mke2fs', [
@@ -61,13 +62,15 @@ const maxRestarts = 3
 export async function runAgent(machine: Machine, request: AgentRequest): Promise<AgentResult> {
   const spec = await podFor(machine, request)
   const directory = `/run/agent-${++generation}`
+  const selinux = (await machine.run('[ -e /sys/fs/selinux/enforce ]')).code === 0
+  const context = selinux ? ',context=system_u:object_r:container_file_t:s0' : ''
   await machine.exec(`set -e
     mountpoint -q /payload || mount -o ro /dev/vdb /payload
     mkdir -p ${directory}/upper ${directory}/work ${directory}/rootfs
-    mount -t overlay overlay -o lowerdir=/payload/agent,upperdir=${directory}/upper,workdir=${directory}/work ${directory}/rootfs
+    mount -t overlay overlay -o lowerdir=/payload/agent,upperdir=${directory}/upper,workdir=${directory}/work${context} ${directory}/rootfs
     : >${directory}/termination-log
     ${volumeChecks(spec).join('\n')}`)
-  await machine.writeFile(`${directory}/config.json`, JSON.stringify(containerConfig(spec, directory)))
+  await machine.writeFile(`${directory}/config.json`, JSON.stringify(containerConfig(spec, directory, selinux)))
   // restartPolicy OnFailure: an agent that fails without a report is started again.
   let log = ''
   for (let attempt = 0; ; attempt++) {
@@ -107,12 +110,17 @@ function volumeChecks({ volumes = [] }: PodSpec): string[] {
   })
 }
 
-/** An OCI configuration, with the mounts and paths that containerd adds. */
-function containerConfig({ containers, volumes = [] }: PodSpec, directory: string): object {
+/** An OCI configuration, with the mounts, paths and SELinux label that containerd adds. */
+function containerConfig(
+  { containers, volumes = [], securityContext: podContext }: PodSpec,
+  directory: string,
+  selinux: boolean,
+): object {
   const [container] = containers
   if (!container) throw new Error('the Job has no container')
   const { env = [], volumeMounts = [], securityContext = {}, resources } = container
   const { add } = securityContext['capabilities'] as { add: string[] }
+  const { type } = podContext?.['seLinuxOptions'] as { type: string }
   const capabilities = add.map(name => `CAP_${name}`)
   const bind = (source: string, destination: string, readOnly = false) => {
     return { type: 'bind', source, destination, options: ['rbind', 'rprivate', readOnly ? 'ro' : 'rw'] }
@@ -133,6 +141,7 @@ function containerConfig({ containers, volumes = [] }: PodSpec, directory: strin
       cwd: '/',
       capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },
       noNewPrivileges: securityContext['allowPrivilegeEscalation'] === false,
+      ...(selinux && { selinuxLabel: `system_u:system_r:${type}:s0` }),
     },
     root: { path: 'rootfs', readonly: securityContext['readOnlyRootFilesystem'] },
     mounts: [

@@ -14,7 +14,7 @@ import { createTap, type Nic, removeTap } from './network.ts'
 export interface MachineOptions {
   /** Directory for disk, sockets and logs. */
   dir: string
-  /** Directory with root.ext4, vmlinuz and initrd.img. */
+  /** Directory that image.sh printed. */
   image: string
   /** A second, read-only disk. */
   payload: string
@@ -24,6 +24,8 @@ export interface MachineOptions {
   files?: Readonly<Record<string, string>>
   /** More kernel parameters. */
   kernel?: readonly string[]
+  /** For arm64: the firmware starts the kernel, which then has ACPI and SMBIOS instead of a device tree. */
+  uefi?: boolean
 }
 
 export interface Machine {
@@ -56,13 +58,40 @@ const channelName = 'org.qemu.guest_agent.0'
 /** Where a test writes an initrd in the guest. */
 export const guestInitrd = '/boot/initrd.img'
 
-/**
- * tsc, hpet: on a busy host the kernel calibrates the TSC wrongly, and the clock of the guest runs several times too fast.
- * Node 24 needs at least a Nehalem.
- */
-const kernelParameters =
-  'root=/dev/vda rw console=ttyS0 quiet loglevel=4 mitigations=off nokaslr audit=0 no_timer_check tsc=unstable clocksource=hpet'
-const hardware = ['-machine', 'q35', '-cpu', 'Nehalem', '-smp', '1', '-m', '768', '-accel', 'tcg,tb-size=256']
+const kernelParameters = 'root=/dev/vda rw quiet loglevel=4 mitigations=off nokaslr'
+const commonHardware = ['-smp', '1', '-m', '768', '-accel', 'tcg,tb-size=256']
+
+const firmware = '/usr/share/qemu-efi-aarch64/QEMU_EFI.fd'
+
+/** How to emulate a machine of each architecture. */
+const platforms = {
+  /**
+   * tsc, hpet: on a busy host the kernel calibrates the TSC wrongly, and the clock of the guest runs several times too fast.
+   * Node 24 needs at least a Nehalem.
+   */
+  amd64: {
+    program: 'qemu-system-x86_64',
+    hardware: ['-machine', 'q35', '-cpu', 'Nehalem'],
+    parameters: 'console=ttyS0 no_timer_check tsc=unstable clocksource=hpet',
+  },
+  arm64: {
+    program: 'qemu-system-aarch64',
+    hardware: ['-machine', 'virt,gic-version=3', '-cpu', 'cortex-a57'],
+    parameters: 'console=ttyAMA0',
+  },
+}
+
+/** What image.sh writes about an image. */
+export interface ImageFacts {
+  arch: keyof typeof platforms
+  manager: 'netplan' | 'networkmanager'
+  /** Kernel parameters. */
+  parameters: string
+}
+
+export function imageFacts(image: string): ImageFacts {
+  return JSON.parse(readFileSync(join(image, 'guest.json'), 'utf8'))
+}
 
 export async function createMachine(options: MachineOptions): Promise<Machine> {
   const { dir, image } = options
@@ -100,7 +129,7 @@ export async function createMachine(options: MachineOptions): Promise<Machine> {
     nics: [],
     async start() {
       for (const nic of [options.primary, ...machine.nics]) await tapFor(nic)
-      running = await boot(dir, disk, qemuArguments(options, await initrdOf(disk, image), machine.nics))
+      running = await boot(dir, disk, qemuCommand(options, await initrdOf(disk, image), machine.nics))
     },
     run: (script, more) => inGuest().guest.run(script, more),
     async exec(script, more) {
@@ -180,7 +209,7 @@ interface Running {
 }
 
 /** Starts QEMU and waits until the guest answers. */
-async function boot(dir: string, disk: string, args: readonly string[]): Promise<Running> {
+async function boot(dir: string, disk: string, command: readonly string[]): Promise<Running> {
   const cacheSocket = join(dir, 'disk')
   await run('rm', ['-f', join(dir, 'monitor'), join(dir, 'agent'), cacheSocket])
   const cacheOptions = ['--foreground', '--exit-with-parent', '--unix', cacheSocket, '--filter=cache']
@@ -188,7 +217,7 @@ async function boot(dir: string, disk: string, args: readonly string[]): Promise
     log: join(dir, 'nbdkit.log'),
   })
   await waitForAnswer('nbdkit', cache, async () => (await openChannel(cacheSocket)).close())
-  const qemu = startDaemon('nice', ['-n', '10', 'qemu-system-x86_64', ...args], { log: join(dir, 'qemu.log') })
+  const qemu = startDaemon('nice', ['-n', '10', ...command], { log: join(dir, 'qemu.log') })
   const monitor = await waitForAnswer('QEMU', qemu, () => openChannel(join(dir, 'monitor')))
   let count = 0
   const qmp = async (execute: string, given: Message = {}) => {
@@ -213,11 +242,14 @@ function hasData(event: Message, key: string, value: unknown): boolean {
 }
 
 /** -no-reboot: a reset ends QEMU, and the next one starts with new devices, as after a hard reboot in Nova. */
-function qemuArguments(
-  { dir, image, payload, primary, uuid, kernel = [] }: MachineOptions,
+function qemuCommand(
+  { dir, image, payload, primary, uuid, kernel = [], uefi }: MachineOptions,
   initrd: string,
   nics: Nic[],
 ): string[] {
+  const { arch, parameters } = imageFacts(image)
+  const platform = platforms[arch]
+  const allParameters = [kernelParameters, platform.parameters, parameters, ...kernel].join(' ')
   const rootPorts = Array.from(
     { length: slots },
     (_, at) => `pcie-root-port,id=port${at + 1},chassis=${at + 1},slot=${at + 1},addr=0x1${at}`,
@@ -233,9 +265,10 @@ function qemuArguments(
     ...nics.map(nic => text(device(nic, `port${nic.slot}`))),
   ]
   return [
-    ...['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', ...hardware, '-uuid', uuid],
+    ...[platform.program, '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-uuid', uuid],
+    ...[...platform.hardware, ...commonHardware, ...(uefi ? ['-bios', firmware] : [])],
     ...['-kernel', join(image, 'vmlinuz'), '-initrd', initrd],
-    ...['-append', [kernelParameters, ...kernel].join(' '), '-serial', `file:${join(dir, 'console.log')}`],
+    ...['-append', allParameters, '-serial', `file:${join(dir, 'console.log')}`],
     ...['-qmp', `unix:${join(dir, 'monitor')},server=on,wait=off`],
     ...['-chardev', `socket,id=agent,path=${join(dir, 'agent')},server=on,wait=off`],
     ...['-drive', `if=none,id=root,format=raw,cache=writeback,file=nbd+unix:///?socket=${join(dir, 'disk')}`],

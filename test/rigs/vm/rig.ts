@@ -5,23 +5,22 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { backendLabel } from '../../../src/contract/backend.ts'
 import type { WireInterface } from '../../../src/contract/interfaces.ts'
-import { backendLabel } from '../../../src/controller/machine.ts'
 import type { Action } from '../../../src/controller/plan/observed.ts'
 import type { NodeObject } from '../../../src/kube/types.ts'
 import { messageOf } from '../../../src/runtime/errors.ts'
 import { portSecurity } from '../port-security.ts'
 import { run } from '../process.ts'
+import { type BootedGuest, describe, storeBooted } from './booted.ts'
 import { type AgentResult, buildPayload, runAgent } from './container.ts'
-import { createMachine, type Machine } from './machine.ts'
+import type { GuestKind } from './kinds.ts'
+import { createMachine, imageFacts, type Machine } from './machine.ts'
 import { createNetwork, type Network, type NetworkOptions, type Nic } from './network.ts'
 import { waitForBoot } from './state.ts'
 
+export { type GuestKind, guestKinds } from './kinds.ts'
 export { about, apartFrom, sameState, stateOf, waitForBoot } from './state.ts'
-
-/** The images that image.sh builds; each is named by its network manager. */
-export const guestKinds = ['netplan', 'networkmanager'] as const
-export type GuestKind = (typeof guestKinds)[number]
 
 export interface GuestOptions {
   kind: GuestKind
@@ -32,6 +31,7 @@ export interface GuestOptions {
   portSecurity?: Readonly<Record<string, readonly string[]>>
   files?: Readonly<Record<string, string>>
   kernel?: readonly string[]
+  uefi?: boolean
 }
 
 export interface Guest extends Machine {
@@ -54,7 +54,8 @@ export async function startGuest(
   const started = performance.now()
   const dir = mkdtempSync(join(tmpdir(), 'guest-'))
   const image = (await run(join(import.meta.dirname, 'image.sh'), [kind])).stdout.trim()
-  const payload = await buildPayload(dir)
+  const { arch, manager } = imageFacts(image)
+  const payload = await buildPayload(dir, arch)
   const all: NetworkOptions[] = [
     { name: 'primary', addresses: [`${primaryRouter}/24`], dhcp: [primaryAddress, primaryAddress] },
     ...networks,
@@ -63,8 +64,10 @@ export async function startGuest(
   for (const network of all) made.push(await createNetwork(dir, network))
   const machine = await createMachine({ dir, image, payload, primary, uuid: systemUUID, ...options })
   machine.nics.push(...nics)
+  let booted: BootedGuest | undefined
   t.after(async () => {
     if (!passed(t)) t.diagnostic(await lastMessages(machine))
+    else if (booted) storeBooted(booted)
     const cpu = machine.cpuSeconds()
     await machine.remove()
     for (const network of made) await network.close()
@@ -73,11 +76,12 @@ export async function startGuest(
   await machine.start()
   if (secured) await secure([primary, ...nics], { [primary.name]: [primaryAddress], ...secured })
   await waitForBoot(machine)
+  booted = await describe(machine, options.uefi ? `${kind} (UEFI)` : kind)
   return {
     ...machine,
     networks: made,
     agent: (action, interfaces, settings = {}) =>
-      runAgent(machine, { node: nodeObject(kind), action, interfaces, settings }),
+      runAgent(machine, { node: nodeObject(manager), action, interfaces, settings }),
   }
 }
 
@@ -102,11 +106,11 @@ async function secure(nics: readonly Nic[], addresses: Readonly<Record<string, r
 }
 
 /** What a kubelet in the guest would report. */
-function nodeObject(kind: GuestKind): NodeObject {
+function nodeObject(manager: string): NodeObject {
   return {
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name: 'node-1', labels: { [backendLabel]: kind } },
+    metadata: { name: 'node-1', labels: { [backendLabel]: manager } },
     status: { addresses: [{ type: 'InternalIP', address: primaryAddress }], nodeInfo: { systemUUID } },
   }
 }
@@ -118,6 +122,6 @@ export function interfaceFor({ macAddress, name }: Nic, index: number, more: Par
 
 /** As on servers of the RHEL family: otherwise NetworkManager keeps trying DHCP on NICs without a profile. */
 export function noAutomaticConnections(kind: GuestKind): Record<string, string> {
-  if (kind !== 'networkmanager') return {}
+  if (!kind.endsWith('networkmanager')) return {}
   return { '/etc/NetworkManager/conf.d/server.conf': '[main]\nno-auto-default=*\n' }
 }

@@ -1,0 +1,48 @@
+/**
+ * The reference page of the virtual machines that passed `make vm`, with the versions that they reported
+ * (docs/reference/guests.json). `node scripts/guests-page.ts` stores those of the last run (dist/guests.jsonl); the others stay.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BootedGuest } from '../test/rigs/vm/booted.ts'
+import { introduction, type Language, referencePages, table } from './reference.ts'
+
+const root = join(import.meta.dirname, '..')
+const guestsFile = 'docs/reference/guests.json'
+
+const texts: Record<Language, { title: string; text: string; columns: readonly string[] }> = {
+  en: {
+    title: 'Booted systems',
+    text: 'The virtual machines on which tests of `make vm` passed, with the versions that they reported.',
+    columns: ['image', 'system', 'processor', 'kernel', 'packages', 'date'],
+  },
+  ko: {
+    title: '부팅한 시스템',
+    text: '`make vm`의 테스트가 통과한 가상 머신과, 가상 머신이 보고한 버전입니다.',
+    columns: ['이미지', '시스템', '프로세서', '커널', '패키지', '날짜'],
+  },
+}
+
+export function guestPages(guests: readonly BootedGuest[]): [path: string, text: string][] {
+  return referencePages('guests', language => {
+    const { columns, ...texted } = texts[language]
+    const rows = guests.map(({ image, system, processor, kernel, packages, on }) => [
+      `\`${image}\``,
+      ...[system, processor, kernel, packages.join(', '), on],
+    ])
+    return `${introduction({ name: 'guests', source: guestsFile, language, ...texted })}\n${table(columns, rows)}`
+  })
+}
+
+export function readGuests(): BootedGuest[] {
+  return JSON.parse(readFileSync(join(root, guestsFile), 'utf8'))
+}
+
+if (import.meta.main) {
+  const lines = readFileSync(join(root, 'dist/guests.jsonl'), 'utf8').trim().split('\n')
+  const all = [...readGuests(), ...lines.map(line => JSON.parse(line) as BootedGuest)]
+  const latest = new Map(all.map(guest => [guest.image, guest]))
+  const sorted = [...latest.values()].sort((a, b) => a.image.localeCompare(b.image))
+  writeFileSync(join(root, guestsFile), `${JSON.stringify(sorted, null, 1)}\n`)
+  console.log(`${guestsFile} has ${sorted.length} guests; run make generate to write the page`)
+}

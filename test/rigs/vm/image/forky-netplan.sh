@@ -1,0 +1,2 @@
+# Debian 14 with Netplan, not yet released.
+release=forky manager=netplan

@@ -1,0 +1,2 @@
+# Debian 14 with NetworkManager, not yet released.
+release=forky manager=networkmanager

@@ -1,0 +1,2 @@
+# Debian 12 with Netplan and systemd-networkd.
+manager=netplan

@@ -1,0 +1,2 @@
+# Debian 12 with NetworkManager.
+manager=networkmanager

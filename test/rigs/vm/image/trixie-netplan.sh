@@ -1,0 +1,2 @@
+# Debian 13 with Netplan.
+release=trixie manager=netplan

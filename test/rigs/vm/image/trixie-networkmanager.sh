@@ -1,0 +1,2 @@
+# Debian 13 with NetworkManager.
+release=trixie manager=networkmanager

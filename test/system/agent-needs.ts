@@ -1,7 +1,7 @@
 /**
  * What the Job gives its agent, and the outcome on a real node if it is missing. Together the tables name every mount.
  */
-import type { Backend } from '../../src/controller/plan/observed.ts'
+import type { Backend } from '../../src/contract/backend.ts'
 import { type Reduction, readOnly, withoutMount } from './reduced-job.ts'
 
 export interface Need {

@@ -5,11 +5,10 @@
  */
 import assert from 'node:assert/strict'
 import type { AgentReport } from '../../src/contract/agent-report.ts'
+import { type Backend, backendLabel } from '../../src/contract/backend.ts'
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import { controllerConfig } from '../../src/controller/config.ts'
 import { agentJob } from '../../src/controller/job.ts'
-import { backendLabel } from '../../src/controller/machine.ts'
-import type { Backend } from '../../src/controller/plan/observed.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { events, jobs, nodes, pods } from '../../src/kube/resources.ts'
 import type { Container, PodObject, PodSpec } from '../../src/kube/types.ts'

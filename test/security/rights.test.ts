@@ -58,6 +58,33 @@ test('no RBAC rule has a wildcard or allows escalation', () => {
   }
 })
 
+/** `ClusterRole get nodes` */
+function permissionsIn(objects: readonly Rendered[], role: string): string[] {
+  const roles = objects.filter(({ kind, metadata }) => kind.endsWith('Role') && metadata.name.endsWith(role))
+  const permissions = roles.flatMap(({ kind, rules = [] }) =>
+    rules.flatMap(({ resources, verbs }) =>
+      resources.flatMap(resource => verbs.map(verb => `${kind} ${verb} ${resource}`)),
+    ),
+  )
+  return permissions.sort()
+}
+
+test('the chart gives the permissions of config/, of which other tests remove each', () => {
+  const files = {
+    'multinic-operator': 'rbac/operator_role.yaml',
+    'multinic-agent-controller': 'rbac/controller_role.yaml',
+    'viola-api': 'test/viola-test-api.yaml',
+    'multinic-provider-writer': 'rbac/access_roles.yaml',
+  }
+  for (const [role, file] of Object.entries(files)) {
+    const text = readFileSync(new URL(`../../config/${file}`, import.meta.url), 'utf8')
+    const objects = parseAllDocuments(text).map(document => document.toJSON() as Rendered)
+    const expected = permissionsIn(objects, role)
+    assert.ok(expected.length > 0, role)
+    assert.deepEqual(permissionsIn(rendered, role), expected, role)
+  }
+})
+
 test('the agent has no permissions and no token, and the inventory may only ask about its callers', () => {
   const bound = ofKind(/Binding$/).flatMap(({ subjects = [], roleRef }) =>
     subjects.map(({ name }) => [name, roleRef?.name] as const),

@@ -123,12 +123,13 @@ export function serveOperatorApi(app: FastifyInstance, deps: () => OperatorApiDe
       if (!parsed.success)
         throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', fieldErrors(parsed.error))
       const config = parsed.data as OpenstackConfig
-      if (!config.metadata.namespace) throw new HttpProblem(400, 'metadata.namespace is required')
+      const { namespace } = config.metadata
+      if (!namespace) throw new HttpProblem(400, 'metadata.namespace is required')
       // A plan reads Secrets and sends them to the addresses that the posted object names: it acts as its caller.
       const caller = callers.get(request) as Caller
       for (const right of planRights(config)) await access.requireKnown(caller, right)
       const { dryRun, planLimit } = deps() ?? starting()
-      return planLimit.run(caller.user, reply, () => planOf(config, dryRun))
+      return planLimit.run({ user: caller.user, namespace }, reply, () => planOf(config, dryRun))
     },
   }
   // Runs before the body is read.

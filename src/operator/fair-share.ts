@@ -68,6 +68,6 @@ export function createFairShare(workers: number, wake: (key: string) => void): F
 }
 
 /** At least one, at most half of what the other namespaces leave. */
-function isFair(own: number, all: number, total: number): boolean {
+export function isFair(own: number, all: number, total: number): boolean {
   return own < Math.max(1, Math.ceil((total - (all - own)) / 2))
 }

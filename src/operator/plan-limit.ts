@@ -1,14 +1,21 @@
 /**
- * Limits dry runs, which cost several requests to the cloud each: by caller, and in total. One for all addresses that serve
- * plans.
+ * Limits dry runs, which cost several requests to the cloud each: by caller, by namespace and in total. One for all
+ * addresses that serve plans. A namespace uses at most half of what the others leave: its plans may hang.
  */
 import type { FastifyReply } from 'fastify'
 import { createRateLimit } from '../server/rate-limit.ts'
 import { HttpProblem } from '../server/server.ts'
+import { isFair } from './fair-share.ts'
+
+export interface PlanCaller {
+  user: string
+  /** Of the posted object. */
+  namespace: string
+}
 
 export interface PlanLimit {
   /** Throws a 429 instead of doing the work. */
-  run<T>(user: string, reply: FastifyReply, work: () => Promise<T>): Promise<T>
+  run<T>(caller: PlanCaller, reply: FastifyReply, work: () => Promise<T>): Promise<T>
 }
 
 const maxRunning = 10
@@ -16,19 +23,24 @@ const maxRunning = 10
 export function createPlanLimit(perMinute = 30): PlanLimit {
   const text = `${perMinute} plans per minute of one caller`
   const rate = createRateLimit({ perSecond: perMinute / 60, burst: perMinute, text })
-  let running = 0
+  /** Plans that run, by namespace. */
+  const running = new Map<string, number>()
   return {
-    async run(user, reply, work) {
+    async run({ user, namespace }, reply, work) {
       rate.take(user, reply)
-      if (running >= maxRunning) {
+      const own = running.get(namespace) ?? 0
+      const all = [...running.values()].reduce((sum, count) => sum + count, 0)
+      if (all >= maxRunning || !isFair(own, all, maxRunning)) {
         reply.header('retry-after', 5)
-        throw new HttpProblem(429, `${running} plans are running; retry later`)
+        throw new HttpProblem(429, `${all} plans are running, ${own} of namespace ${namespace}; retry later`)
       }
-      running++
+      running.set(namespace, own + 1)
       try {
         return await work()
       } finally {
-        running--
+        const left = (running.get(namespace) ?? 1) - 1
+        if (left > 0) running.set(namespace, left)
+        else running.delete(namespace)
       }
     },
   }

@@ -8,10 +8,11 @@ IMG ?= multinic-operator:latest
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-up: install-packages install-tools ## start a complete local environment: 3 nodes, ports, NICs, inventory; KUBERNETES=real, OPENSTACK=real
+up: install-packages install-tools ## start a complete local environment: 3 nodes, ports, NICs, inventory; KUBERNETES=real, OPENSTACK=real, NODES=vm
 	@if [ "$(KUBERNETES)" = real ]; then scripts/provision.sh kubernetes; fi
 	@if [ "$(OPENSTACK)" = real ]; then scripts/provision.sh openstack; fi
-	@./bin/multinic sandbox up --kubernetes $(or $(KUBERNETES),simulated) --openstack $(or $(OPENSTACK),simulated)
+	@if [ "$(NODES)" = vm ]; then scripts/provision.sh vm netplan; fi
+	@./bin/multinic sandbox up --kubernetes $(or $(KUBERNETES),simulated) --openstack $(or $(OPENSTACK),simulated) $(if $(filter vm,$(NODES)),--vm)
 
 down: ## stop the sandbox and remove everything it created
 	@if [ -x node_modules/.bin/node ]; then ./bin/multinic sandbox down; else echo "nothing to stop: the packages are not installed"; fi

@@ -64,6 +64,8 @@ export interface SandboxOptions {
   keep?: boolean | undefined
   /** Simulates the nodes in memory. */
   simulated?: boolean | undefined
+  /** Nodes are virtual machines. */
+  vm?: boolean | undefined
   log: Log
   /** False for tests that create their own OpenstackConfig. */
   withConfig?: boolean
@@ -89,7 +91,7 @@ export interface Sandbox {
   readonly urls: Record<string, string>
   /** Provider id of the Biz cluster in Viola. */
   readonly clusterId: string
-  readonly simulated: boolean
+  readonly host: HostKind
   /** Simulated cloud only. */
   attach(input: AttachInput): Port[]
   /** Any cloud: resolves when the ports are attached. */
@@ -132,7 +134,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       for (const name of servers) addServer(cloudState, name)
     }
 
-    progress('two Kubernetes APIs, a cloud, the agent, the dashboard')
+    progress('starting two Kubernetes APIs, a cloud, the agent, the dashboard')
     const openClusters = options.real?.kubernetes ? startRealClusters : startClusters
     const clustersStarting = cleanup.track(openClusters(state, log, options.keep), clusters => clusters.close())
     const bus = options.rabbitmq
@@ -153,7 +155,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     await installEncryptKey(management.kube, cloudState)
     if (resumes) await Promise.all([deleteLeases(management.kube), deleteLeases(biz.kube)])
 
-    progress('operator, Viola, controller')
+    progress('starting operator, Viola, controller')
     const kubeconfigs = { management: management.kubeconfig, biz: biz.kubeconfig }
     const { components, addresses, tokenFile } = await componentsFor({
       state,
@@ -171,11 +173,12 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     })
     cleanup.add(() => supervisor.stop())
 
-    progress(`${cloudState.servers.size} nodes`)
-    const { simulated, nicDelayMs } = options
+    progress(`starting ${cloudState.servers.size} nodes`)
+    const { simulated, vm, nicDelayMs } = options
     const { machine, fabric, nodes, nicDelay, podLog, reboot } = await startNodes({
-      ...{ state, cloudState, kube: biz.kube, agent: bundles.agent, simulated, nicDelayMs, cleanup, log },
+      ...{ state, cloudState, kube: biz.kube, agent: bundles.agent, simulated, vm, nicDelayMs, cleanup, log, progress },
     })
+    const host = vm ? 'virtual machines' : hostKind(machine)
     biz.setPodLogs(podLog)
 
     const attach = (input: AttachInput) => {
@@ -206,7 +209,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       biz: biz.url,
     }
     const faults = createFaults({
-      ...{ state, cloudState, fabric, nodes, nicDelay, cloud, bus, log },
+      ...{ state, cloudState, fabric, nodes, nicDelay, host, cloud, bus, log },
       biz: biz.kube,
       cluster: { management: management.faults, biz: biz.faults, components: supervisor },
     })
@@ -221,7 +224,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         tokenFile,
         urls,
         faults,
-        host: hostKind(machine),
+        host,
       })
 
     return {
@@ -234,7 +237,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       components: supervisor,
       urls,
       clusterId,
-      simulated: machine.simulated,
+      host,
       attach,
       requestAttach,
       detach: input => detachPorts(cloudState, biz.kube, input, cloud.attacher),

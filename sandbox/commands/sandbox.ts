@@ -26,8 +26,9 @@ export function sandboxCommand(): Command {
   addCommand(sandbox, 'up', 'start a sandbox in the background (3 nodes, 2 subnets), attach ports, wait for their NICs')
     .option('--foreground', 'stay in the terminal until Ctrl-C')
     .option('--detach', 'return when it is up (the default)')
-    .option('--nodes <count>', 'number of nodes', positiveInteger, 3)
+    .option('--nodes <count>', 'number of nodes (default: 3, or 1 virtual machine)', positiveInteger)
     .option('--simulated', 'simulate nodes in memory instead of namespaces; for many nodes (--nodes 500)')
+    .option('--vm', 'nodes are virtual machines in QEMU, with a real kernel, PCI hot-plug and reboots (root)')
     .option('--keep', 'save objects, cloud, inventory and node files, and continue from them at the next up --keep')
     .option('--nic-delay <duration>', 'time until a hot-plugged NIC appears', parseMilliseconds, 300)
     .option('--rabbitmq <url>', 'RabbitMQ for cloud notifications: amqp://user:password@host/, or local to start one')
@@ -38,6 +39,7 @@ export function sandboxCommand(): Command {
         const { rabbitmqVariable, upDetached, upForeground } = await import('./up.ts')
         const options = {
           ...more,
+          nodes: more.nodes ?? (more.vm ? 1 : 3),
           state: stateDirOf({ ...(dir && { dir }) }),
           nicDelayMs: nicDelay,
           rabbitmq: rabbitmq ?? environment()[rabbitmqVariable],
@@ -45,6 +47,7 @@ export function sandboxCommand(): Command {
           program: './bin/multinic',
           print: console.log,
         }
+        if (options.simulated && options.vm) throw new Error('--simulated and --vm exclude each other')
         if (options.real.openstack && options.rabbitmq)
           throw new Error('--rabbitmq: --openstack real starts its own broker; leave out --rabbitmq')
         if (!foreground) return upDetached(options)
@@ -107,8 +110,7 @@ export function sandboxCommand(): Command {
     .argument('[command...]')
     .passThroughOptions()
     .action(async (node: string, command: string[], location: SandboxLocation) => {
-      const nodeLocation = await withControl(location, control => control.node(node))
-      process.exitCode = await openShell(node, nodeLocation, command)
+      process.exitCode = await withControl(location, control => openShell(control, node, command))
     })
 
   addFaultCommand(sandbox)
@@ -129,8 +131,9 @@ export function sandboxCommand(): Command {
 interface UpFlags {
   foreground?: boolean
   simulated?: boolean
+  vm?: boolean
   keep?: boolean
-  nodes: number
+  nodes?: number
   nicDelay: number
   rabbitmq?: string
   kubernetes: Kind

@@ -1,10 +1,14 @@
 /**
- * A shell on a node: with its network, hostname, /etc and /var/lib; everything else comes from this machine.
+ * A shell on a node. In a namespace it has the network, hostname, /etc and /var/lib of the node; everything else comes from this
+ * machine.
  */
 import { execFile, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { environment } from '../../src/runtime/env.ts'
-import type { NodeLocation } from '../control/client.ts'
+import type { ControlClient, NamespaceLocation } from '../control/client.ts'
 import { inUserNamespaceOf } from '../lifecycle/rootless.ts'
+
+type NodeShell = Pick<ControlClient, 'node' | 'run'>
 
 /** Rebuilds a directory from symlinks to the entries of the machine, then mounts the entries of the node over them. */
 const init = `
@@ -31,8 +35,8 @@ over /var/lib
 exec "$@"
 `
 
-/** The process that runs a command on a node. */
-function nodeCommand(name: string, { namespace, root, userNamespacePid }: NodeLocation, command: string[]) {
+/** The process that runs a command in the namespace of a node. */
+function nodeCommand(name: string, { namespace, root, userNamespacePid }: NamespaceLocation, command: string[]) {
   const into = [
     'nsenter',
     `--net=/run/netns/${namespace}`,
@@ -51,7 +55,9 @@ function nodeCommand(name: string, { namespace, root, userNamespacePid }: NodeLo
 }
 
 /** Resolves with the exit code of the shell. */
-export function openShell(name: string, location: NodeLocation, command: string[]): Promise<number> {
+export async function openShell(control: NodeShell, name: string, command: string[]): Promise<number> {
+  const location = await control.node(name)
+  if ('virtualMachine' in location) return shellOnMachine(control, name, command)
   const shell = command.length > 0 ? command : [environment()['SHELL'] ?? '/bin/sh']
   const { file, args, env } = nodeCommand(name, location, shell)
   return new Promise((resolve, reject) => {
@@ -62,7 +68,12 @@ export function openShell(name: string, location: NodeLocation, command: string[
 }
 
 /** Output of a shell command on a node, stderr included; a failing command is not an error. */
-export function runOnNode(name: string, location: NodeLocation, line: string): Promise<string> {
+export async function runOnNode(control: NodeShell, name: string, line: string): Promise<string> {
+  const location = await control.node(name)
+  if ('virtualMachine' in location) {
+    const { stdout, stderr } = await control.run(name, line)
+    return `${stdout}${stderr}`.trimEnd()
+  }
   const { file, args, env } = nodeCommand(name, location, ['/bin/sh', '-c', line])
   return new Promise((resolve, reject) => {
     execFile(file, args, { env, timeout: 60_000 }, (error, out, err) => {
@@ -70,4 +81,26 @@ export function runOnNode(name: string, location: NodeLocation, line: string): P
       else resolve(`${out}${err}`.trimEnd())
     })
   })
+}
+
+/** A virtual machine has no terminal: each line runs in a shell of its own. */
+async function shellOnMachine(control: NodeShell, name: string, command: string[]): Promise<number> {
+  const runScript = async (script: string) => {
+    const { code, stdout, stderr } = await control.run(name, script)
+    process.stdout.write(stdout)
+    process.stderr.write(stderr)
+    return code
+  }
+  if (command.length > 0) return runScript(command.map(word => `'${word.replaceAll("'", "'\\''")}'`).join(' '))
+  console.error('each line runs in a new shell; "exit" or Ctrl-D ends')
+  const lines = createInterface({ input: process.stdin, output: process.stdout, prompt: `${name}# ` })
+  lines.prompt()
+  let code = 0
+  for await (const line of lines) {
+    if (line.trim() === 'exit') break
+    if (line.trim() !== '') code = await runScript(line)
+    lines.prompt()
+  }
+  lines.close()
+  return code
 }

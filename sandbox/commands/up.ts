@@ -12,7 +12,7 @@ import { createLog, type Level, type Log } from '../../src/telemetry/log.ts'
 import { connectControl } from '../control/client.ts'
 import { nextSteps, type SandboxStatus, statusTree } from '../control/status.ts'
 import { ensureBundles } from '../lifecycle/bundles.ts'
-import { detectNamespaceSupport, type NamespaceSupport } from '../lifecycle/capabilities.ts'
+import { assertVirtualMachines, detectNamespaceSupport, type NamespaceSupport } from '../lifecycle/capabilities.ts'
 import { programCommand } from '../lifecycle/components.ts'
 import { inNewUserNamespace, isInUserNamespace } from '../lifecycle/rootless.ts'
 import {
@@ -34,6 +34,7 @@ export interface UpOptions {
   rabbitmq?: string | undefined
   real?: SandboxOptions['real']
   simulated?: boolean | undefined
+  vm?: boolean | undefined
   keep?: boolean | undefined
   /** Path of the program, for the printed examples. */
   program: string
@@ -43,7 +44,9 @@ export interface UpOptions {
 /** Passes `--rabbitmq` to the background process. */
 export const rabbitmqVariable = 'MULTINIC_SANDBOX_RABBITMQ'
 
-const readyWithinMs = (nodes: number) => 90_000 + nodes * 500
+/** An emulated machine configures a NIC in a minute or more. */
+const readyWithinMs = (sandbox: Sandbox) =>
+  (sandbox.host === 'virtual machines' ? 900_000 : 90_000) + sandbox.nodes.size * 500
 
 /** From the background process to the command. */
 type UpMessage = { progress: string } | { up: SandboxStatus } | { failed: string }
@@ -59,6 +62,7 @@ export async function upDetached(options: UpOptions): Promise<void> {
   const flags = ['--dir', state.dir, '--nodes', `${nodes}`, '--nic-delay', `${nicDelayMs}ms`]
   for (const [name, real] of Object.entries(options.real ?? {})) if (real) flags.push(`--${name}`, 'real')
   if (namespaces === 'none') flags.push('--simulated')
+  if (options.vm) flags.push('--vm')
   if (options.keep) flags.push('--keep')
   const { program } = await ensureBundles(print)
   const { command, env } = programCommand(program, 'sandbox', 'up', '--foreground', ...flags)
@@ -131,14 +135,13 @@ export async function upForeground(options: UpOptions): Promise<void> {
       import('../sandbox.ts'),
       import('../control/server.ts'),
     ])
-    const progress = (line: string) => print(`starting ${line}`)
     let attaching: Promise<void> | undefined
     const onNodes = (target: AttachTarget) => {
       attaching = attachFirstPorts(target, print)
       // Awaited below; until then a rejection must not end the process.
       attaching.catch(() => {})
     }
-    const sandbox = await startSandbox({ ...options, simulated, log, progress, onNodes })
+    const sandbox = await startSandbox({ ...options, simulated, log, progress: print, onNodes })
     close = sandbox.stop
     const closeControl = await serveControl(sandbox, log)
     close = async () => {
@@ -189,7 +192,8 @@ async function showRunning(options: UpOptions): Promise<boolean> {
 }
 
 /** Prints the reason when the nodes are not namespaces of root. */
-async function chooseHost({ simulated, print }: UpOptions): Promise<NamespaceSupport['owner']> {
+async function chooseHost({ simulated, vm, print }: UpOptions): Promise<NamespaceSupport['owner']> {
+  if (vm) await assertVirtualMachines()
   if (simulated) {
     print('nodes are simulated in memory (--simulated)')
     return 'none'
@@ -200,9 +204,9 @@ async function chooseHost({ simulated, print }: UpOptions): Promise<NamespaceSup
   return support.owner
 }
 
-async function prepare({ state, print, keep, real }: UpOptions): Promise<void> {
-  if (keep && (real?.kubernetes || real?.openstack))
-    throw new Error('--keep cannot save real services; leave out --kubernetes real and --openstack real')
+async function prepare({ state, print, keep, real, vm }: UpOptions): Promise<void> {
+  if (keep && (real?.kubernetes || real?.openstack || vm))
+    throw new Error('--keep cannot save real services; leave out --kubernetes real, --openstack real and --vm')
   if (existsSync(state.path('owner.json')) || (existsSync(state.dir) && !hasSavedState(state))) {
     print('cleaning up after a sandbox that crashed')
     await stopAndRemove(state)
@@ -230,7 +234,7 @@ async function attachFirstPorts({ nodes, attach }: AttachTarget, print: (line: s
 
 /** The status once all NICs are configured, or at the timeout. */
 async function waitUntilReady(sandbox: Sandbox, signal: AbortSignal): Promise<SandboxStatus | undefined> {
-  const until = performance.now() + readyWithinMs(sandbox.nodes.size)
+  const until = performance.now() + readyWithinMs(sandbox)
   while (!signal.aborted) {
     const status = await sandbox.status()
     if (status.ready || performance.now() > until) return status

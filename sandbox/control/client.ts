@@ -5,6 +5,7 @@ import { Agent, request } from 'undici'
 import type { AttachInput, DetachInput } from '../cloud/attach.ts'
 import type { ActiveFault, FaultInput } from '../faults/active-faults.ts'
 import type { StateDir } from '../lifecycle/state-dir.ts'
+import type { ScriptResult } from '../nodes/host.ts'
 import type { SandboxStatus } from './status.ts'
 
 export interface PortView {
@@ -13,7 +14,10 @@ export interface PortView {
   address: string
 }
 
-export interface NodeLocation {
+/** Commands enter a namespace by themselves; a virtual machine runs them through the sandbox. */
+export type NodeLocation = NamespaceLocation | { virtualMachine: true }
+
+export interface NamespaceLocation {
   namespace: string
   root: string
   /** A process in the user namespace of the node; absent for a sandbox of root. */
@@ -30,11 +34,14 @@ export interface ControlClient {
   startFault(input: FaultInput): Promise<ActiveFault[]>
   stopFault(name?: string): Promise<ActiveFault[]>
   node(name: string): Promise<NodeLocation>
+  /** Runs a shell script on a virtual machine. */
+  run(node: string, script: string): Promise<ScriptResult>
   close(): Promise<void>
 }
 
 export function connectControl(state: StateDir): ControlClient {
-  const dispatcher = new Agent({ connect: { socketPath: state.socket }, headersTimeout: 120_000 })
+  // A virtual machine reboots in minutes.
+  const dispatcher = new Agent({ connect: { socketPath: state.socket }, headersTimeout: 900_000 })
 
   async function send<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T> {
     const response = await request(`http://sandbox${path}`, {
@@ -59,6 +66,7 @@ export function connectControl(state: StateDir): ControlClient {
     startFault: input => send('POST', '/faults', input),
     stopFault: name => send('DELETE', `/faults${name === undefined ? '' : `/${encodeURIComponent(name)}`}`),
     node: name => send('GET', `/nodes/${encodeURIComponent(name)}`),
+    run: (node, script) => send('POST', `/nodes/${encodeURIComponent(node)}/run`, { script }),
     close: () => dispatcher.close(),
   }
 }

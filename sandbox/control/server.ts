@@ -6,6 +6,7 @@ import { messageOf } from '../../src/runtime/errors.ts'
 import { createApp, HttpProblem } from '../../src/server/server.ts'
 import type { Log } from '../../src/telemetry/log.ts'
 import { isInUserNamespace } from '../lifecycle/rootless.ts'
+import type { SandboxNode } from '../nodes/node.ts'
 import type { Sandbox } from '../sandbox.ts'
 import type { NodeLocation, PortView } from './client.ts'
 
@@ -21,6 +22,7 @@ const detachBody = z.union([
   z.object({ vm: z.string(), all: z.literal(true) }),
 ])
 const rebootBody = z.object({ node: z.string() })
+const runBody = z.object({ script: z.string() })
 const faultBody = z.object({ name: z.string(), node: z.string().optional(), forMs: z.int().min(1).optional() })
 
 export async function serveControl(sandbox: Sandbox, log: Log): Promise<() => Promise<void>> {
@@ -51,20 +53,25 @@ export async function serveControl(sandbox: Sandbox, log: Log): Promise<() => Pr
     await asBadRequest(() => sandbox.faults.stop(params.name))
     return sandbox.faults.active()
   })
-  app.get<{ Params: { name: string } }>('/nodes/:name', async ({ params }) => {
-    const node = sandbox.nodes.get(params.name)
-    if (!node)
-      throw new HttpProblem(404, `node ${params.name} not found; the nodes are ${[...sandbox.nodes.keys()].join(', ')}`)
-    if (sandbox.simulated)
+  app.get<{ Params: { name: string } }>('/nodes/:name', async ({ params }): Promise<NodeLocation> => {
+    const { run, namespace, root } = nodeNamed(sandbox, params.name)
+    if (run) return { virtualMachine: true }
+    if (sandbox.host === 'simulated')
       throw new HttpProblem(400, 'simulated nodes have no shell; "multinic sandbox status" shows their NICs')
-    return {
-      namespace: node.namespace,
-      root: node.root,
-      ...(isInUserNamespace() && { userNamespacePid: process.pid }),
-    } satisfies NodeLocation
+    return { namespace, root, ...(isInUserNamespace() && { userNamespacePid: process.pid }) }
+  })
+  app.post<{ Params: { name: string } }>('/nodes/:name/run', async ({ params, body }) => {
+    const { script } = parseBody(runBody, body)
+    return asBadRequest(async () => nodeNamed(sandbox, params.name).run?.(script))
   })
   await app.listen({ path: sandbox.state.socket })
   return () => app.close()
+}
+
+function nodeNamed({ nodes }: Sandbox, name: string): SandboxNode {
+  const node = nodes.get(name)
+  if (!node) throw new HttpProblem(404, `node ${name} not found; the nodes are ${[...nodes.keys()].join(', ')}`)
+  return node
 }
 
 function portView(port: { id: string; macAddress: string; fixedIps: { ipAddress: string }[] }): PortView {

@@ -25,8 +25,8 @@ export interface NodeView {
   interfaces: InterfaceView[]
 }
 
-/** What the nodes run on: namespaces of root, namespaces of a user, or memory. */
-export type HostKind = 'namespaces' | 'user namespace' | 'simulated'
+/** What the nodes run on: namespaces of root, namespaces of a user, memory, or QEMU. */
+export type HostKind = 'namespaces' | 'user namespace' | 'simulated' | 'virtual machines'
 
 export interface SandboxStatus {
   ready: boolean
@@ -133,7 +133,12 @@ function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?
 }
 
 export function statusTree(status: SandboxStatus): string {
-  const kinds = { namespaces: '', 'user namespace': ' (in a user namespace)', simulated: ' (simulated)' }
+  const kinds = {
+    namespaces: '',
+    'user namespace': ' (in a user namespace)',
+    simulated: ' (simulated)',
+    'virtual machines': ' (virtual machines)',
+  }
   const lines = [`sandbox ${status.ready ? 'ready' : 'not ready yet'}${kinds[status.host]}`]
   const { shown, folded } = fold(status.nodes)
   shown.forEach((node, index) => {
@@ -206,7 +211,7 @@ kubectl
   export KUBECONFIG=${kubeconfigs.management}   # OpenstackConfigs
 
 try
-  ${program} sandbox attach --vm worker-2 --subnet storage
+  ${program} sandbox attach --vm ${status.nodes.at(1)?.name ?? 'worker-1'} --subnet storage
   ${program} sandbox detach --vm worker-1 --name multinic0
   ${program} sandbox reboot worker-1
   ${program} sandbox shell worker-1

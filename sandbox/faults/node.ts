@@ -5,6 +5,7 @@ import type { KubeClient } from '../../src/kube/client.ts'
 import type { Log } from '../../src/telemetry/log.ts'
 import { attachedPorts } from '../cloud/attach.ts'
 import { type CloudState, type Port, portsOf } from '../cloud/state.ts'
+import type { HostKind } from '../control/status.ts'
 import type { StateDir } from '../lifecycle/state-dir.ts'
 import { type Fabric, fabricLinkOf } from '../nodes/fabric.ts'
 import type { SandboxNode } from '../nodes/node.ts'
@@ -23,13 +24,14 @@ export interface NodeFaultContext {
   biz: KubeClient
   /** Delay until a hot-plugged NIC appears. */
   nicDelay: { ms: number }
+  host: HostKind
   log: Log
 }
 
 const lateMs = 20_000
 
 export function nodeInjectors(context: NodeFaultContext): Record<NodeFaultName, FaultInjector> {
-  const { state, cloudState, fabric, nodes, biz, nicDelay, log } = context
+  const { state, cloudState, fabric, nodes, biz, nicDelay, host, log } = context
   const targets = ({ node }: FaultTarget) =>
     [...nodes.values()].filter(({ name }) => node === undefined || name === node)
 
@@ -74,22 +76,21 @@ export function nodeInjectors(context: NodeFaultContext): Record<NodeFaultName, 
   const setCarrier = (port: Pick<Port, 'id'>, state: 'up' | 'down') =>
     fabric.machine.ip(fabric.namespace, [`link set ${fabricLinkOf(port.id)} ${state}`])
 
-  /** For faults that need processes, mounts or netlink events, which simulated nodes do not have. */
-  const notSimulated = (injector: FaultInjector): FaultInjector =>
-    fabric.machine.simulated
-      ? () => Promise.reject(new Error('this fault is not available on simulated nodes'))
-      : injector
+  const notOn = (kind: HostKind, injector: FaultInjector): FaultInjector =>
+    host === kind ? () => Promise.reject(new Error(`this fault is not available; the nodes are ${kind}`)) : injector
+  /** For faults that need processes, mounts or netlink events of the nodes in the kernel of this machine. */
+  const inNamespaces = (injector: FaultInjector) => notOn('simulated', notOn('virtual machines', injector))
 
   return {
-    'killed-agent': notSimulated(async target =>
+    'killed-agent': inNamespaces(async target =>
       killAgents(
         biz,
         targets(target).map(({ name, namespace }) => ({ name, namespace })),
         log,
       ),
     ),
-    'full-disk': notSimulated(onEachNode(node => fillDisk(state, node))),
-    'read-only-etc': notSimulated(onEachNode(makeReadOnly)),
+    'full-disk': inNamespaces(onEachNode(node => fillDisk(state, node))),
+    'read-only-etc': inNamespaces(onEachNode(makeReadOnly)),
     'late-nics': async () => {
       const usual = nicDelay.ms
       nicDelay.ms = lateMs
@@ -97,21 +98,25 @@ export function nodeInjectors(context: NodeFaultContext): Record<NodeFaultName, 
         nicDelay.ms = usual
       }
     },
-    'unplugged-nics': notSimulated(onEachNode(node => unplugWhenUp(cloudState, node, log))),
-    'no-carrier': onEachNode(async node => {
-      const down = new Set<string>()
-      const takeDown = async (port: Port) => {
-        down.add(port.id)
-        await node.syncNics()
-        await setCarrier(port, 'down')
-      }
-      for (const port of attachedPorts(cloudState, node.server)) await takeDown(port)
-      const stop = onNewPort(node, takeDown)
-      return async () => {
-        await stop()
-        for (const id of down) if (cloudState.ports.has(id)) await setCarrier({ id }, 'up')
-      }
-    }),
+    'unplugged-nics': inNamespaces(onEachNode(node => unplugWhenUp(cloudState, node, log))),
+    // A guest does not see that its tap device is down.
+    'no-carrier': notOn(
+      'virtual machines',
+      onEachNode(async node => {
+        const down = new Set<string>()
+        const takeDown = async (port: Port) => {
+          down.add(port.id)
+          await node.syncNics()
+          await setCarrier(port, 'down')
+        }
+        for (const port of attachedPorts(cloudState, node.server)) await takeDown(port)
+        const stop = onNewPort(node, takeDown)
+        return async () => {
+          await stop()
+          for (const id of down) if (cloudState.ports.has(id)) await setCarrier({ id }, 'up')
+        }
+      }),
+    ),
     'duplicate-address': onEachNode(async node => {
       const duplicate = await addDuplicateHost(state, fabric, node)
       const stop = onNewPort(node, duplicate.addAddresses)

@@ -10,6 +10,7 @@ import { inNewUserNamespace } from './rootless.ts'
 /** `user`: in a user namespace, without root. */
 export type NamespaceSupport = { owner: 'root' } | { owner: 'user' } | { owner: 'none'; reason: string }
 
+const machineTools = ['qemu-system-x86_64', 'mmdebstrap', 'mke2fs', 'debugfs', 'nbdkit']
 const tools = ['ip', 'nsenter', 'unshare', 'mount', 'chroot', 'setpriv']
 
 /** Creates everything that a node and a container need, once. */
@@ -29,8 +30,7 @@ ip link add multinic-probe type veth'
 export async function detectNamespaceSupport(): Promise<NamespaceSupport> {
   const none = (reason: string): NamespaceSupport => ({ owner: 'none', reason })
   if (process.platform !== 'linux') return none('namespaces require Linux')
-  const missing = []
-  for (const tool of tools) if (!(await isInstalled(tool))) missing.push(tool)
+  const missing = await notInstalled(tools)
   if (missing.length > 0)
     return none(`${missing.join(', ')} not found; on Debian and Ubuntu: apt-get install iproute2 util-linux`)
   // Root of a user namespace counts as root: the process that created the namespace has run this probe already.
@@ -47,6 +47,21 @@ export async function detectNamespaceSupport(): Promise<NamespaceSupport> {
       ?.replace(/^[\s:]+/, '')
     return none(`this system does not allow ${isRoot ? '' : 'users to create '}namespaces (${lastLine})`)
   }
+}
+
+/** Throws with what this machine lacks for nodes that are virtual machines. */
+export async function assertVirtualMachines(): Promise<void> {
+  const support = await detectNamespaceSupport()
+  if (support.owner === 'none') throw new Error(`--vm: ${support.reason}`)
+  if (support.owner === 'user') throw new Error('--vm requires root')
+  const missing = await notInstalled(machineTools)
+  if (missing.length > 0) throw new Error(`--vm: ${missing.join(', ')} not found; run scripts/provision.sh vm as root`)
+}
+
+async function notInstalled(programs: readonly string[]): Promise<string[]> {
+  const missing = []
+  for (const program of programs) if (!(await isInstalled(program))) missing.push(program)
+  return missing
 }
 
 async function isInstalled(tool: string): Promise<boolean> {

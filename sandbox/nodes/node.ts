@@ -1,34 +1,32 @@
 /**
- * A node: a network namespace with a primary NIC, more NICs that follow the ports of its VM, and a root directory. A reboot
- * creates a new boot id and unconfigured NICs, and applies only the files of the node.
+ * A node: a host with a primary NIC, more NICs that follow the ports of its VM, and containers.
  */
-import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { PodObject } from '../../src/kube/types.ts'
 import type { Log } from '../../src/telemetry/log.ts'
 import { type CloudState, type Port, portsOf, type Server, setPortStatus } from '../cloud/state.ts'
 import type { StateDir } from '../lifecycle/state-dir.ts'
-import { boot } from './boot.ts'
-import type { ContainerOptions, RunningContainer } from './container.ts'
+import type { Mount, RunningContainer } from './container.ts'
 import type { Fabric } from './fabric.ts'
-
-/** A container without the options that the node adds. */
-export type Container = Omit<ContainerOptions, 'namespace' | 'hostname' | 'marker'>
+import type { Container, HostNic, HostOptions, NodeHost } from './host.ts'
+import { namespaceHost } from './namespace-host.ts'
 
 export interface SandboxNode {
   readonly name: string
   readonly server: Server
+  /** Network namespace of its programs. */
   readonly namespace: string
-  /** The directory that is / of the node. */
+  /** Directory with its files. */
   readonly root: string
   readonly address: string
   readonly bootID: string
   readonly osImage: string
-  /** Path on this machine of a path on the node. */
-  hostPath(path: string): string
+  /** Mounts of the first container of a Pod; a MountFailure if the node lacks a hostPath. */
+  mounts(pod: Pick<PodObject, 'spec'>): Promise<Mount[]>
   start(container: Container): Promise<RunningContainer>
+  /** Runs a shell script on the node; only virtual machines have it. */
+  run: NodeHost['run']
   /** Plugs and unplugs NICs until they match the ports of the VM. */
   syncNics(): Promise<void>
   /** Removes the NIC of a port although the port stays attached. */
@@ -50,44 +48,46 @@ export interface NodeOptions {
   /** Delay until a hot-plugged NIC appears. */
   nicDelayMs: () => number
   log: Log
+  /** What the node runs on. Default: a network namespace of the fabric's machine. */
+  hostOf?: (options: HostOptions) => NodeHost
 }
 
-const primaryName = 'ens3'
+const primarySlot = 3
 
 export async function createNode(options: NodeOptions): Promise<SandboxNode> {
-  const { state, cloudState, fabric, server, primary } = options
-  const { machine } = fabric
+  const { state, cloudState, fabric, server, primary, hostOf = namespaceHost } = options
   const log = options.log.with({ node: server.name })
-  const namespace = `${state.prefix}${server.name}`
   const root = state.path('nodes', server.name)
   const primaryIp = primary.fixedIps[0]
   const subnet = primaryIp && cloudState.subnets.get(primaryIp.subnetId)
   if (!primaryIp || !subnet) throw new Error(`${server.name}: the primary port has no address`)
   const address = primaryIp.ipAddress
-  const prefixLength = subnet.cidr.split('/')[1]
   /** PCI slot of the NIC of each port: determines its kernel name. */
   const slots = new Map<string, number>()
   const unplugged = new Set<string>()
-  let bootID = randomUUID()
   let queue: Promise<void> = Promise.resolve()
+  const host = hostOf({ state, fabric, server, root, address, subnet, primary: nicOf(primary, primarySlot), log })
 
-  async function powerOn(): Promise<void> {
-    await machine.addNamespace(namespace)
-    await plug(primary, primaryName)
-    await machine.ip(namespace, [
-      `link set ${primaryName} up`,
-      `addr add ${address}/${prefixLength} dev ${primaryName}`,
-      `route add default via ${subnet?.gatewayIp} dev ${primaryName} proto dhcp src ${address} metric 100`,
-    ])
-    await writeFile(join(root, 'proc/sys/kernel/random/boot_id'), `${bootID}\n`)
+  function nicOf(port: Port, slot: number): HostNic {
+    const mtu = cloudState.networks.get(port.networkId)?.mtu ?? 1500
+    return { portId: port.id, subnetId: port.fixedIps[0]?.subnetId ?? '', macAddress: port.macAddress, mtu, slot }
   }
 
-  async function plug(port: Port, name: string): Promise<void> {
-    const mtu = cloudState.networks.get(port.networkId)?.mtu ?? 1500
-    const subnetId = port.fixedIps[0]?.subnetId ?? ''
-    await fabric.plug(namespace, { portId: port.id, subnetId, macAddress: port.macAddress, mtu, name })
+  async function plug(port: Port, slot: number): Promise<void> {
+    await host.plug(nicOf(port, slot))
     setPortStatus(cloudState, port.id, 'ACTIVE')
-    log.debug('NIC plugged', { name, macAddress: port.macAddress })
+    log.debug('NIC plugged', { slot, macAddress: port.macAddress })
+  }
+
+  /** Boots with the NICs of all ports except the unplugged ones. */
+  async function boot(): Promise<void> {
+    for (const id of slots.keys()) if (!cloudState.ports.has(id)) slots.delete(id)
+    const nics = [...slots].flatMap(([id, slot]) => {
+      const port = cloudState.ports.get(id)
+      return port && !unplugged.has(id) ? [nicOf(port, slot)] : []
+    })
+    await host.boot(nics)
+    for (const { portId } of [{ portId: primary.id }, ...nics]) setPortStatus(cloudState, portId, 'ACTIVE')
   }
 
   /** Polls, because a fault may change the delay meanwhile. */
@@ -102,7 +102,7 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
     for (const id of slots.keys()) {
       if (attached.some(port => port.id === id)) continue
       slots.delete(id)
-      if (!unplugged.delete(id)) await fabric.unplug(id)
+      if (!unplugged.delete(id)) await host.unplug(id)
       log.debug('NIC unplugged', { port: id })
     }
     const added = attached.filter(port => !slots.has(port.id))
@@ -112,35 +112,22 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
       if (!cloudState.ports.has(port.id)) continue
       const slot = freeSlot(slots)
       slots.set(port.id, slot)
-      await plug(port, `ens${slot}`)
+      await plug(port, slot)
     }
   }
 
   async function unplugNow(id: string): Promise<void> {
     if (!slots.has(id) || unplugged.has(id)) return
     unplugged.add(id)
-    await fabric.unplug(id)
+    await host.unplug(id)
   }
 
   async function replugNow(): Promise<void> {
     for (const id of unplugged) {
       unplugged.delete(id)
       const [slot, port] = [slots.get(id), cloudState.ports.get(id)]
-      if (slot !== undefined && port) await plug(port, `ens${slot}`)
+      if (slot !== undefined && port) await plug(port, slot)
     }
-  }
-
-  async function rebootNow(): Promise<void> {
-    for (const id of [...slots.keys(), primary.id]) if (!unplugged.has(id)) await fabric.unplug(id)
-    await machine.removeNamespace(namespace)
-    bootID = randomUUID()
-    await powerOn()
-    for (const [id, slot] of slots) {
-      const port = cloudState.ports.get(id)
-      if (port && !unplugged.has(id)) await plug(port, `ens${slot}`)
-      else if (!port) slots.delete(id)
-    }
-    await boot({ machine, namespace, root, log })
   }
 
   /** One task at a time; a failure does not stop the next one. */
@@ -150,76 +137,38 @@ export async function createNode(options: NodeOptions): Promise<SandboxNode> {
     return done
   }
 
-  /** Boots from the saved root directory of an earlier run. */
-  async function bootFromDisk(): Promise<void> {
-    for (const port of portsOf(cloudState, server).filter(({ id }) => id !== primary.id)) {
-      const slot = freeSlot(slots)
-      slots.set(port.id, slot)
-      await plug(port, `ens${slot}`)
-    }
-    await boot({ machine, namespace, root, log })
-  }
-
-  const hasDisk = existsSync(root)
-  if (!hasDisk) await makeRoot(root, server, primary.macAddress)
-  await powerOn()
-  if (hasDisk) await bootFromDisk()
+  // The files of an earlier run configure the NICs of all ports.
+  if (existsSync(root))
+    for (const port of portsOf(cloudState, server).filter(({ id }) => id !== primary.id))
+      slots.set(port.id, freeSlot(slots))
+  await boot()
 
   return {
     name: server.name,
     server,
-    namespace,
+    namespace: host.namespace,
     root,
     address,
-    osImage,
-    get bootID() {
-      return bootID
+    get osImage() {
+      return host.osImage
     },
-    hostPath: path => machine.hostPath(root, path),
-    start: container => machine.start({ ...container, namespace, hostname: server.name }),
+    get bootID() {
+      return host.bootID
+    },
+    mounts: host.mounts,
+    start: host.start,
+    run: host.run,
     syncNics: () => enqueue(syncNow),
     unplugNic: portId => enqueue(() => unplugNow(portId)),
     replugNics: () => enqueue(replugNow),
-    reboot: () => enqueue(rebootNow),
-    remove: () => enqueue(() => machine.removeNamespace(namespace)),
+    reboot: () => enqueue(boot),
+    remove: () => enqueue(host.remove),
   }
 }
 
 function freeSlot(slots: Map<string, number>): number {
   const used = new Set(slots.values())
-  let slot = 4
+  let slot = primarySlot + 1
   while (used.has(slot)) slot++
   return slot
-}
-
-const osImage = 'Ubuntu 22.04.5 LTS'
-
-const osRelease = `PRETTY_NAME="${osImage}"
-NAME="Ubuntu"
-VERSION_ID="22.04"
-ID=ubuntu
-ID_LIKE=debian
-`
-
-/** Configures the primary NIC; the agent must not touch it. */
-const cloudInit = (macAddress: string) => `network:
-  version: 2
-  ethernets:
-    ${primaryName}:
-      match:
-        macaddress: "${macAddress}"
-      dhcp4: true
-      set-name: ${primaryName}
-`
-
-async function makeRoot(root: string, server: Server, macAddress: string): Promise<void> {
-  const directories = [
-    ...['etc/netplan', 'etc/systemd/network', 'etc/sysctl.d', 'etc/udev/rules.d', 'var/lib', 'run'],
-    ...['sys/class/dmi/id', 'proc/sys/kernel/random', 'proc/sys/net/ipv4/conf', 'proc/sys/net/ipv6/conf'],
-  ]
-  for (const directory of directories) await mkdir(join(root, directory), { recursive: true })
-  await writeFile(join(root, 'etc/os-release'), osRelease)
-  await writeFile(join(root, 'etc/hostname'), `${server.name}\n`)
-  await writeFile(join(root, 'etc/netplan/50-cloud-init.yaml'), cloudInit(macAddress), { mode: 0o600 })
-  await writeFile(join(root, 'sys/class/dmi/id/product_uuid'), `${server.id}\n`, { mode: 0o400 })
 }

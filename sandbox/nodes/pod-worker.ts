@@ -15,7 +15,7 @@ import type { ContainerExit, Mount, RunningContainer } from './container.ts'
 import { serviceAddress } from './fabric.ts'
 import type { SandboxNode } from './node.ts'
 import { fieldOf, type PodState, podStatus, terminationMessage } from './pod-status.ts'
-import { MountFailure, mountsOf } from './volumes.ts'
+import { MountFailure } from './volumes.ts'
 
 /** Replaces a container image: its entrypoint, and its files beyond the programs of this machine. */
 export interface Image {
@@ -107,7 +107,7 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
   async function mountVolumes(): Promise<Mount[] | undefined> {
     for (let pause = 500; !stopping.signal.aborted; pause = Math.min(pause * 2, 120_000)) {
       try {
-        return await mountsOf(pod, node)
+        return await node.mounts(pod)
       } catch (error) {
         if (!(error instanceof MountFailure)) throw error
         events.event(pod, 'Warning', 'FailedMount', error.message)
@@ -120,6 +120,7 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
   async function runOnce(mounts: Mount[], containerDir: string): Promise<ContainerExit> {
     const running = await node.start({
       dir: containerDir,
+      spec: pod.spec,
       command: [...(container?.command ?? image.entrypoint), ...(container?.args ?? [])],
       env: environmentOf(),
       mounts: [...image.mounts, ...mounts],

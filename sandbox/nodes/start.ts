@@ -10,10 +10,12 @@ import { primarySubnet } from '../cloud/attach.ts'
 import { addPort, type CloudState, findSubnet, portsOf } from '../cloud/state.ts'
 import type { Cleanup } from '../lifecycle/cleanup.ts'
 import type { StateDir } from '../lifecycle/state-dir.ts'
+import { startVirtualMachines } from '../real/virtual-machine.ts'
 import { file } from './container.ts'
 import { createFabric, type Fabric } from './fabric.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { type Machine, namespaceMachine } from './machine.ts'
+import { namespaceHost } from './namespace-host.ts'
 import { createNode, type SandboxNode } from './node.ts'
 import type { Image } from './pod-worker.ts'
 
@@ -25,9 +27,12 @@ export interface NodesOptions {
   /** Path of the bundled agent. */
   agent: string
   simulated?: boolean | undefined
+  /** Nodes are virtual machines. */
+  vm?: boolean | undefined
   nicDelayMs: number
   cleanup: Cleanup
   log: Log
+  progress: (line: string) => void
 }
 
 export interface RunningNodes {
@@ -97,19 +102,20 @@ async function machineFor(options: NodesOptions): Promise<{ machine: Machine; im
 }
 
 async function createNodes(
-  { state, cloudState, log }: NodesOptions,
+  { state, cloudState, log, vm, cleanup, progress }: NodesOptions,
   fabric: Fabric,
   nicDelayMs: () => number,
 ): Promise<Map<string, SandboxNode>> {
   for (const { id, cidr, gatewayIp, networkId } of cloudState.subnets.values())
     await fabric.addSubnet({ id, cidr, gatewayIp, mtu: cloudState.networks.get(networkId)?.mtu ?? 1500 })
   const subnet = findSubnet(cloudState, primarySubnet)
+  const hostOf = vm ? await startVirtualMachines({ state, fabric, cleanup, progress }) : namespaceHost
   const created = await Promise.all(
     [...cloudState.servers.values()].map(server => {
       // A real Nova has created it with the server.
       const existing = portsOf(cloudState, server).find(port => port.fixedIps[0]?.subnetId === subnet.id)
       const primary = existing ?? addPort(cloudState, { server, subnet })
-      return createNode({ state, cloudState, fabric, server, primary, nicDelayMs, log })
+      return createNode({ state, cloudState, fabric, server, primary, nicDelayMs, log, hostOf })
     }),
   )
   return new Map(created.map(node => [node.name, node]))

@@ -6,7 +6,6 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { PodObject } from '../../src/kube/types.ts'
 import type { Mount } from './container.ts'
-import type { SandboxNode } from './node.ts'
 
 /** A volume that cannot be mounted; the message is that of a kubelet. */
 export class MountFailure extends Error {}
@@ -16,16 +15,16 @@ type Volume = NonNullable<PodObject['spec']['volumes']>[number]
 /** The kernel of this machine shows its own identity in every container. */
 const dmi = '/sys/class/dmi'
 
-/** Mounts of the first container. Creates directories and files of the types *OrCreate. */
-export async function mountsOf(pod: PodObject, node: Pick<SandboxNode, 'hostPath'>): Promise<Mount[]> {
+/** Mounts of the first container; `hostPath` finds a path of the node on this machine. Creates what the types *OrCreate ask for. */
+export async function mountsOf(pod: Pick<PodObject, 'spec'>, hostPath: (path: string) => string): Promise<Mount[]> {
   const mounts: Mount[] = existsSync(dmi)
-    ? [{ source: node.hostPath(dmi), target: dmi, readOnly: true, kind: 'directory' }]
+    ? [{ source: hostPath(dmi), target: dmi, readOnly: true, kind: 'directory' }]
     : []
   for (const { name, mountPath, readOnly = false } of pod.spec.containers[0]?.volumeMounts ?? []) {
     const volume = pod.spec.volumes?.find(each => each.name === name)
     if (!volume?.hostPath)
       throw new MountFailure(`MountVolume.SetUp failed for volume "${name}" : only hostPath is supported`)
-    const { source, kind } = await prepareVolume(volume, volume.hostPath, node)
+    const { source, kind } = await prepareVolume(volume, volume.hostPath, hostPath)
     mounts.push({ source, target: mountPath, readOnly, kind })
   }
   return mounts
@@ -34,9 +33,9 @@ export async function mountsOf(pod: PodObject, node: Pick<SandboxNode, 'hostPath
 async function prepareVolume(
   { name }: Volume,
   { path, type = '' }: { path: string; type?: string },
-  node: Pick<SandboxNode, 'hostPath'>,
+  hostPath: (path: string) => string,
 ): Promise<Pick<Mount, 'source' | 'kind'>> {
-  const source = node.hostPath(path)
+  const source = hostPath(path)
   if (type.endsWith('OrCreate') && !statIfPresent(source)) {
     if (type === 'DirectoryOrCreate') await mkdir(source, { recursive: true })
     else {

@@ -23,14 +23,22 @@ type RigMessage = { up: unknown } | { failed: string } | { id: number; result?: 
 
 const stopTimeoutMs = 10_000
 
-export async function startRig<T>(name: 'kubernetes' | 'openstack', state: StateDir): Promise<Rig<T>> {
+/** What each rig is called in messages. */
+const titles = { kubernetes: 'real Kubernetes', openstack: 'real OpenStack', vm: 'virtual machines' }
+
+/** With `namespace`, the rig runs in this network namespace. */
+export async function startRig<T>(name: keyof typeof titles, state: StateDir, namespace?: string): Promise<Rig<T>> {
+  const title = titles[name]
   const program = join(checkout, 'test/rigs/serve.ts')
-  if (!existsSync(program)) throw new Error(`--${name} real requires a checkout of the project: ${program} not found`)
+  if (!existsSync(program)) throw new Error(`${title}: require a checkout of the project: ${program} not found`)
   const dir = state.path(`real-${name}`)
   await mkdir(dir, { recursive: true })
   const logFile = state.path(`real-${name}.log`)
   const output = openSync(logFile, 'a')
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, name, dir], {
+  const enter = namespace === undefined ? [] : ['nsenter', `--net=/run/netns/${namespace}`]
+  const command = [...enter, process.execPath, '--disable-warning=ExperimentalWarning', program, name, dir]
+  const [file = '', ...args] = command
+  const child = spawn(file, args, {
     stdio: ['ignore', output, output, 'ipc'],
     env: { ...environment(), [processMarker]: state.dir },
     detached: true,
@@ -43,14 +51,14 @@ export async function startRig<T>(name: 'kubernetes' | 'openstack', state: State
   const info = await new Promise<T>((resolve, reject) => {
     child.on('message', (message: RigMessage) => {
       if ('up' in message) resolve(message.up as T)
-      else if ('failed' in message) reject(new Error(`cannot start real ${name}: ${message.failed}`))
+      else if ('failed' in message) reject(new Error(`cannot start ${title}: ${message.failed}`))
       else pending.get(message.id)?.(message)
     })
     child.once('error', reject)
     exited.then(async () => {
       const lastLines = (await readFile(logFile, 'utf8').catch(() => '')).trimEnd().split('\n').slice(-5).join('\n')
-      reject(new Error(`real ${name} exited; ${logFile} ends with:\n${lastLines}`))
-      for (const settle of pending.values()) settle({ error: `real ${name} exited` })
+      reject(new Error(`${title} exited; ${logFile} ends with:\n${lastLines}`))
+      for (const settle of pending.values()) settle({ error: `${title} exited` })
     })
   })
 

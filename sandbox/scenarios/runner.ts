@@ -91,7 +91,7 @@ async function runStep(
       const { node, line, shows } = step.value
       const { host, nodes } = await control.status()
       if (host === 'simulated') return print(withoutShell(node, line, nodes))
-      const output = await runOnNode(node, await control.node(node), line)
+      const output = await runOnNode(control, node, line)
       print(`  ${node}$ ${line}`)
       if (output) print(`    ${output.replaceAll('\n', '\n    ')}`)
       if (shows !== undefined && !output.includes(shows)) throw new Error(`the output does not contain "${shows}"`)

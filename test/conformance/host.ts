@@ -25,6 +25,7 @@ import { createNode, type SandboxNode } from '../../sandbox/nodes/node.ts'
 import type { Image } from '../../sandbox/nodes/pod-worker.ts'
 import type { AgentInput } from '../../src/contract/agent-input.ts'
 import type { AgentReport } from '../../src/contract/agent-report.ts'
+import type { PodSpec } from '../../src/kube/types.ts'
 import { silent } from '../../src/telemetry/log.ts'
 
 export interface HostImplementation {
@@ -35,16 +36,20 @@ export interface HostImplementation {
 type RequestedInterface = AgentInput['interfaces'][number]
 
 /** The mounts of the controller's Job, and the identity that the kernel shows in every Pod. */
-const mounted: [path: string, target: string, kind: 'directory' | 'file'][] = [
-  ['/etc/netplan', '/etc/netplan', 'directory'],
-  ['/etc/systemd/network', '/etc/systemd/network', 'directory'],
-  ['/etc/sysctl.d', '/etc/sysctl.d', 'directory'],
-  ['/etc/udev/rules.d', '/etc/udev/rules.d', 'directory'],
-  ['/var/lib', '/var/lib/multinic', 'directory'],
-  ['/proc/sys/net', '/host/proc/sys/net', 'directory'],
-  ['/sys/class', '/sys/class', 'directory'],
-  ['/proc/sys/kernel/random/boot_id', '/host/boot_id', 'file'],
+const mounted: [path: string, target: string][] = [
+  ['/etc/netplan', '/etc/netplan'],
+  ['/etc/systemd/network', '/etc/systemd/network'],
+  ['/etc/sysctl.d', '/etc/sysctl.d'],
+  ['/etc/udev/rules.d', '/etc/udev/rules.d'],
+  ['/var/lib', '/var/lib/multinic'],
+  ['/proc/sys/net', '/host/proc/sys/net'],
+  ['/sys/class', '/sys/class'],
+  ['/proc/sys/kernel/random/boot_id', '/host/boot_id'],
 ]
+const spec: PodSpec = {
+  containers: [{ name: 'agent', image: '', volumeMounts: mounted.map(([name, mountPath]) => ({ name, mountPath })) }],
+  volumes: mounted.map(([path]) => ({ name: path, hostPath: { path } })),
+}
 
 export function hostConformance(implementation: HostImplementation): void {
   let state: StateDir
@@ -95,10 +100,8 @@ export function hostConformance(implementation: HostImplementation): void {
       dir: state.path('runs', String(++runs)),
       command: image.entrypoint,
       env: { MULTINIC_INPUT: JSON.stringify(input), NIC_WAIT: '0s', KUBERNETES_SERVICE_HOST: serviceAddress },
-      mounts: [
-        ...image.mounts,
-        ...mounted.map(([path, target, kind]) => ({ source: on.hostPath(path), target, readOnly: false, kind })),
-      ],
+      spec,
+      mounts: [...image.mounts, ...(await on.mounts({ spec }))],
       capabilities: ['NET_ADMIN'],
       terminationMessagePath: '/dev/termination-log',
     })

@@ -58,6 +58,10 @@ export const untestedBlocks: readonly UntestedBlock[] = [
     begins: './bin/multinic sandbox up --nodes 500',
     reason: 'Takes a minute of CPU time. Tests of the sandbox run fewer simulated nodes.',
   },
+  {
+    begins: 'sudo make up NODES=vm',
+    reason: 'Boots a virtual machine. test/vm/chain.vm.test.ts runs the same sandbox with `make vm`.',
+  },
   { begins: 'openstack port set', reason: 'Needs the OpenStack client and a cloud of the reader.' },
   {
     begins: 'source <(multinic completion',

@@ -4,6 +4,7 @@
  *
  *   serve.ts kubernetes DIR
  *   serve.ts openstack DIR
+ *   serve.ts vm DIR
  *
  * The servers inherit its environment, so that the sandbox finds them after a crash.
  */
@@ -12,6 +13,7 @@ import { freeAddresses } from '../../sandbox/lifecycle/components.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { type ControlPlane, startControlPlane } from './kubernetes/control-plane.ts'
 import { startOpenStack } from './openstack/rig.ts'
+import { serveMachines } from './vm/serve.ts'
 
 /** The addresses for the parent, the callable methods, and the end. */
 interface Served {
@@ -24,6 +26,7 @@ const [, , what = '', dir = ''] = process.argv
 const kinds: Record<string, (dir: string) => Promise<Served>> = {
   kubernetes: serveKubernetes,
   openstack: serveOpenStack,
+  vm: serveMachines,
 }
 
 let served: Served | undefined

@@ -2,7 +2,7 @@
  * The agent in a guest, as its Job runs it: the Pod of `agentJob` as a container of runc, without a kubelet. Mounts, rights,
  * environment and input are those of the Job, so that they cannot differ from it.
  */
-import { mkdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildRoot, entrypointOf } from '../../../scripts/image.ts'
 import { rootFor } from '../../../scripts/images.ts'
@@ -33,12 +33,16 @@ export interface AgentResult {
   log: string
 }
 
-/** The agent's image as a file system for the second disk of a machine. */
-export async function buildPayload(dir: string, architecture: string): Promise<string> {
+/** The agent's image as a file system for the second disk of a machine. `add` adds more to its root directory. */
+export async function buildPayload(
+  dir: string,
+  architecture: string,
+  add: (root: string) => Promise<void> = async () => {},
+): Promise<string> {
   const root = join(dir, 'payload')
   const out = join(dir, 'payload.ext4')
   await buildRoot('agent', join(root, 'agent'), { architecture, from: await rootFor(architecture) })
-  mkdirSync(root, { recursive: true })
+  await add(root)
   const { stdout } = await run('du', ['--summarize', '--block-size=1M', root])
   await run('mke2fs', [
     '-q',
@@ -60,27 +64,40 @@ let generation = 0
 const maxRestarts = 3
 
 export async function runAgent(machine: Machine, request: AgentRequest): Promise<AgentResult> {
+  generation++
   const spec = await podFor(machine, request)
-  const directory = `/run/agent-${++generation}`
+  await checkVolumes(machine, spec)
+  // restartPolicy OnFailure: an agent that fails without a report is started again.
+  let log = ''
+  for (let attempt = 0; ; attempt++) {
+    const { code, output, message } = await runContainer(machine, spec, `agent-${generation}-${attempt}`)
+    log += output
+    if (code === 0 || attempt === maxRestarts)
+      return { code, report: message ? agentReport.parse(JSON.parse(message)) : undefined, log }
+  }
+}
+
+export interface ContainerResult {
+  code: number
+  output: string
+  /** What it wrote to its termination log. */
+  message: string
+}
+
+/** Runs the first container of a Pod to its end. */
+export async function runContainer(machine: Machine, spec: PodSpec, id: string): Promise<ContainerResult> {
+  const directory = `/run/${id}`
   const selinux = (await machine.run('[ -e /sys/fs/selinux/enforce ]')).code === 0
   const context = selinux ? ',context=system_u:object_r:container_file_t:s0' : ''
   await machine.exec(`set -e
     mountpoint -q /payload || mount -o ro /dev/vdb /payload
     mkdir -p ${directory}/upper ${directory}/work ${directory}/rootfs
     mount -t overlay overlay -o lowerdir=/payload/agent,upperdir=${directory}/upper,workdir=${directory}/work${context} ${directory}/rootfs
-    : >${directory}/termination-log
-    ${volumeChecks(spec).join('\n')}`)
+    : >${directory}/termination-log`)
   await machine.writeFile(`${directory}/config.json`, JSON.stringify(containerConfig(spec, directory, selinux)))
-  // restartPolicy OnFailure: an agent that fails without a report is started again.
-  let log = ''
-  for (let attempt = 0; ; attempt++) {
-    const name = `agent-${generation}-${attempt}`
-    const { code, stdout, stderr } = await machine.run(`runc run --bundle ${directory} ${name}`)
-    log += `${stdout}${stderr}`
-    if (code !== 0 && attempt < maxRestarts) continue
-    const report = await machine.exec(`cat ${directory}/termination-log; umount ${directory}/rootfs`)
-    return { code, report: report ? agentReport.parse(JSON.parse(report)) : undefined, log }
-  }
+  const { code, stdout, stderr } = await machine.run(`runc run --bundle ${directory} ${id}`)
+  const message = await machine.exec(`cat ${directory}/termination-log; umount ${directory}/rootfs; rm -r ${directory}`)
+  return { code, output: `${stdout}${stderr}`, message }
 }
 
 async function podFor(machine: Machine, request: AgentRequest): Promise<PodSpec> {
@@ -90,7 +107,7 @@ async function podFor(machine: Machine, request: AgentRequest): Promise<PodSpec>
   const config: NodeConfig = {
     apiVersion: 'multinic.io/v1',
     kind: 'MultiNicNodeConfig',
-    metadata: { name: metadata.name, namespace: 'multinic-system', uid: 'uid-1', generation: generation + 1 },
+    metadata: { name: metadata.name, namespace: 'multinic-system', uid: 'uid-1', generation },
     spec: { nodeName: metadata.name, instanceId: node.systemUUID, interfaces: [...request.interfaces] },
   }
   const { action, settings } = request
@@ -99,8 +116,8 @@ async function podFor(machine: Machine, request: AgentRequest): Promise<PodSpec>
 }
 
 /** What the kubelet does for each type of a hostPath volume before it starts the container. */
-function volumeChecks({ volumes = [] }: PodSpec): string[] {
-  return volumes.flatMap(({ hostPath: { path = '', type = '' } = {} }) => {
+export async function checkVolumes(machine: Machine, { volumes = [] }: PodSpec): Promise<void> {
+  const lines = volumes.flatMap(({ hostPath: { path = '', type = '' } = {} }) => {
     const test = { Directory: '-d', DirectoryOrCreate: '-d', File: '-f', Socket: '-S' }[type]
     const create = type === 'DirectoryOrCreate' ? [`mkdir -p ${path}`] : []
     return [
@@ -108,6 +125,7 @@ function volumeChecks({ volumes = [] }: PodSpec): string[] {
       ...(test ? [`[ ${test} ${path} ] || { echo 'hostPath ${path} is no ${type}' >&2; exit 1; }`] : []),
     ]
   })
+  await machine.exec(`set -e\n${lines.join('\n')}`)
 }
 
 /** An OCI configuration, with the mounts, paths and SELinux label that containerd adds. */

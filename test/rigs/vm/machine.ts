@@ -53,7 +53,8 @@ export interface Machine {
 
 /** Minutes: eight guests may share two cores. */
 const bootWithin = 15 * 60_000
-const slots = 6
+/** As many as an agent configures. */
+const slots = 10
 const channelName = 'org.qemu.guest_agent.0'
 /** Where a test writes an initrd in the guest. */
 export const guestInitrd = '/boot/initrd.img'
@@ -186,7 +187,7 @@ async function writeToDisk(disk: string, files: Readonly<Record<string, string>>
   for (const [path, text] of Object.entries(files)) {
     const source = `${disk}.file`
     writeFileSync(source, text)
-    const commands = [`write ${source} ${path}`, `set_inode_field ${path} mode 0100600`, `stat ${path}`]
+    const commands = [`rm ${path}`, `write ${source} ${path}`, `set_inode_field ${path} mode 0100600`, `stat ${path}`]
     const { stdout, stderr } = await run('debugfs', ['-w', '-f', '-', disk], { input: `${commands.join('\n')}\n` })
     if (!stdout.includes('Mode:  0600')) throw new Error(`cannot write ${path} to ${disk}: ${stderr}`)
   }

@@ -32,6 +32,8 @@ export interface GuestOptions {
   files?: Readonly<Record<string, string>>
   kernel?: readonly string[]
   uefi?: boolean
+  /** Adds files to the root directory of the second disk, which a test mounts on /payload. */
+  payload?: (root: string) => Promise<void>
 }
 
 export interface Guest extends Machine {
@@ -39,7 +41,7 @@ export interface Guest extends Machine {
   agent(action: Action, interfaces: readonly WireInterface[], settings?: Record<string, string>): Promise<AgentResult>
 }
 
-const systemUUID = '11111111-2222-4333-8444-555555555555'
+export const systemUUID = '11111111-2222-4333-8444-555555555555'
 export const primaryMacAddress = 'fa:16:3e:00:00:01'
 const primary = { name: 'primary-0', macAddress: primaryMacAddress, network: 'primary', slot: 0 }
 /** The DHCP server of the primary network has one address to lease. */
@@ -49,13 +51,13 @@ export const primaryRouter = '10.0.2.2'
 /** Boots a guest for one test. Afterwards nothing of it is left, and the test shows its cost. */
 export async function startGuest(
   t: TestContext,
-  { kind, networks, nics = [], portSecurity: secured, ...options }: GuestOptions,
+  { kind, networks, nics = [], portSecurity: secured, payload: add, ...options }: GuestOptions,
 ): Promise<Guest> {
   const started = performance.now()
   const dir = mkdtempSync(join(tmpdir(), 'guest-'))
   const image = (await run(join(import.meta.dirname, 'image.sh'), [kind])).stdout.trim()
   const { arch, manager } = imageFacts(image)
-  const payload = await buildPayload(dir, arch)
+  const payload = await buildPayload(dir, arch, add)
   const all: NetworkOptions[] = [
     { name: 'primary', addresses: [`${primaryRouter}/24`], dhcp: [primaryAddress, primaryAddress] },
     ...networks,

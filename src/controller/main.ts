@@ -123,6 +123,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
 
   try {
     const address = await listen(health, config.healthAddr)
+    log.info('listening', { url: address })
     onListening?.(address)
     await Promise.all(Object.values(caches).map(cache => cache.start(signal)))
     log.info('caches synced', { namespace: config.namespace, configs: caches.configs.list().length })

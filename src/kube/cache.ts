@@ -3,6 +3,7 @@
  */
 import { keyOf, keyText } from './keys.ts'
 import type { Key, KubeObject } from './types.ts'
+import { maxKeptBytes, weightOf } from './weight.ts'
 
 export interface Change<T> {
   type: 'added' | 'updated' | 'deleted'
@@ -22,11 +23,17 @@ export interface Cache<T> {
 
 export function createCache<T extends KubeObject>(index: Record<string, (object: T) => string[]>): Cache<T> {
   const objects = new Map<string, T>()
+  const weights = new Map<string, number>()
+  let weight = 0
   const indexes = new Map(
     Object.entries(index).map(([name, valuesOf]) => [name, { valuesOf, keys: new Map<string, Set<string>>() }]),
   )
 
   function insert(key: string, object: T): void {
+    const own = weightOf(object)
+    if (weight + own > maxKeptBytes) throw new Error(`more than ${maxKeptBytes} bytes of objects`)
+    weight += own
+    weights.set(key, own)
     objects.set(key, object)
     for (const { valuesOf, keys } of indexes.values()) {
       for (const value of valuesOf(object)) {
@@ -39,6 +46,8 @@ export function createCache<T extends KubeObject>(index: Record<string, (object:
 
   function erase(key: string, object: T): void {
     objects.delete(key)
+    weight -= weights.get(key) ?? 0
+    weights.delete(key)
     for (const { valuesOf, keys } of indexes.values()) {
       for (const value of valuesOf(object)) {
         const found = keys.get(value)

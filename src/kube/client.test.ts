@@ -6,6 +6,7 @@ import { type ConnectOptions, connectKube, type KubeClient } from './client.ts'
 import type { ClusterAccess } from './config.ts'
 import { isGone, isNotFound, isRetryable, KubeError } from './errors.ts'
 import { nodes, pods, secrets } from './resources.ts'
+import type { PodObject } from './types.ts'
 
 async function withServer(
   handler: Handler,
@@ -65,7 +66,7 @@ test('responses lack managedFields, and items of a list have a kind', async () =
 })
 
 test('paths, queries and bodies follow the Kubernetes API', async () => {
-  const handler: Handler = (_, response) => json(response, 200, pod)
+  const handler: Handler = (_, response) => json(response, 200, { ...pod, items: [] })
   await withServer(handler, async (kube, server) => {
     const lastRequest = () => {
       const { method, path, query, headers, body } = server.requests.at(-1) ?? assert.fail()
@@ -152,6 +153,26 @@ test('a list whose pages always expire is read as one page at last', async () =>
     else json(response, 200, { items: [], metadata: { resourceVersion: '3' } })
   }
   await withServer(handler, async kube => assert.equal((await kube.list(nodes)).resourceVersion, '3'))
+})
+
+for (const text of ['{}', 'null', '"x"', '{"items":"x"}', '{"items":{}}', '<html></html>', '{"items":[{"a":"\xff"}]}'])
+  test(`${text} is not an empty list`, async () => {
+    const handler: Handler = (_, response) =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.from(text, 'latin1'))
+    await withServer(handler, kube => assert.rejects(kube.list(pods), /list of pods: the response is not a list/))
+  })
+
+test('a list whose pages never end is refused', async () => {
+  const annotations = { text: 'x'.repeat(8 * 1024 * 1024) }
+  const handler: Handler = (_, response) =>
+    json(response, 200, { metadata: { continue: 'more' }, items: [{ ...pod, metadata: { ...key, annotations } }] })
+  await withServer(handler, async (kube, server) => {
+    await assert.rejects(kube.list(pods), /list of pods: more than \d+ bytes/)
+    assert.equal(server.requests.length, 12)
+    const keep = ({ metadata: { name }, ...rest }: PodObject): PodObject => ({ ...rest, metadata: { name } })
+    const stop = AbortSignal.timeout(1_000)
+    await assert.rejects(kube.list(pods, { keep, signal: stop }), /abort/i, 'what is not kept does not count')
+  })
 })
 
 test('a read from an overloaded server is retried up to the limit', async () => {

@@ -9,6 +9,7 @@ import { apiVersionOf, collectionPath, normalized, objectPath } from './paths.ts
 import { createTransport, type KubeResponse, type Request } from './transport.ts'
 import type { KubeObject, Resource } from './types.ts'
 import { defaultWatchTimes, type WatchTimes, watchStream } from './watch.ts'
+import { maxKeptBytes, weightOf } from './weight.ts'
 
 export interface ConnectOptions {
   log?: Log
@@ -57,6 +58,7 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
   ) {
     const { keep = (object: T) => object } = options
     const items: T[] = []
+    let kept = 0
     let resourceVersion = ''
     let next: string | undefined
     do {
@@ -66,8 +68,13 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
         query: { ...selectors(options), limit: limit?.toString(), continue: next },
         signal: options.signal,
       })
-      const page = body as { items?: T[] | null; metadata?: { resourceVersion?: string; continue?: string } }
-      for (const item of page.items ?? []) items.push(keep(normalized(resource, item)))
+      const page = pageOf<T>(resource, body)
+      for (const item of page.items ?? []) {
+        const object = keep(normalized(resource, item))
+        kept += weightOf(object)
+        if (kept > maxKeptBytes) throw new Error(`list of ${resource.plural}: more than ${maxKeptBytes} bytes`)
+        items.push(object)
+      }
       resourceVersion = page.metadata?.resourceVersion ?? resourceVersion
       next = page.metadata?.continue
     } while (next)
@@ -181,6 +188,18 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
 
     close: () => transport.close(),
   }
+}
+
+interface Page<T> {
+  items: T[] | null
+  metadata?: { resourceVersion?: string; continue?: string }
+}
+
+/** Something else, such as the page of a proxy, must not pass for an empty list: all objects would seem to be deleted. */
+function pageOf<T>(resource: Resource, body: unknown): Page<T> {
+  const items = typeof body === 'object' && body !== null && 'items' in body ? body.items : undefined
+  if (items !== null && !Array.isArray(items)) throw new Error(`list of ${resource.plural}: the response is not a list`)
+  return body as Page<T>
 }
 
 function selectors({ labelSelector, fieldSelector }: ListOptions): Record<string, string | undefined> {

@@ -3,6 +3,7 @@
  *
  * Watches use a separate pool without a limit, so that a request never waits for a watch.
  */
+import { isUtf8 } from 'node:buffer'
 import { type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { withoutSlash } from '../contract/url.ts'
 import { BodyError, readBody } from '../runtime/bounded-body.ts'
@@ -178,8 +179,8 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
 
 async function responseFrom(response: Dispatcher.ResponseData): Promise<KubeResponse> {
   const { statusCode: status, headers } = response
-  const text = await textOf(response.body)
-  const body = String(headers['content-type']).includes('json') ? parse(text) : text
+  const bytes = await bytesOf(response.body)
+  const body = String(headers['content-type']).includes('json') ? parse(bytes) : bytes.toString('utf8')
   // Redirects are errors too: the other host would get our token.
   if (status >= 300) throw kubeErrorFrom(status, body, secondsOf(headers['retry-after']))
   return { status, headers, body }
@@ -188,9 +189,9 @@ async function responseFrom(response: Dispatcher.ResponseData): Promise<KubeResp
 /** A page of 500 node configs has less than half of either. */
 const limits = { bytes: 32 * 1024 * 1024, elements: 2_000_000 }
 
-async function textOf(body: Stream): Promise<string> {
+async function bytesOf(body: Stream): Promise<Buffer> {
   try {
-    return (await readBody(body, limits)).toString('utf8')
+    return await readBody(body, limits)
   } catch (error) {
     throw error instanceof BodyError ? explain('the response', error) : error
   } finally {
@@ -198,7 +199,10 @@ async function textOf(body: Stream): Promise<string> {
   }
 }
 
-function parse(text: string): unknown {
+function parse(bytes: Buffer): unknown {
+  const text = bytes.toString('utf8')
+  // Otherwise two different names become the same text.
+  if (!isUtf8(bytes)) return text
   try {
     return parseWithoutManagedFields(text)
   } catch {

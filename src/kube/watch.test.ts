@@ -57,16 +57,32 @@ test('events arrive one by one, and the end of the watch is not an error', async
   })
 })
 
-test('an endless event ends the watch', async () => {
-  const handler: Handler = (_, response) => {
-    const piece = Buffer.alloc(1024 * 1024, 0x61)
-    const more = () => {
-      while (!response.destroyed && response.write(piece));
+/** The units of an event without an end, and what the error says. */
+const excessiveEvents: Record<string, [unit: string, expected: RegExp]> = {
+  'an endless event': ['a', /a watch event is longer than \d+ bytes/],
+  'an event of empty objects': ['{},', /a watch event has more than \d+ elements/],
+  'an event of nested lists': ['[', /a watch event is nested deeper than \d+ levels/],
+}
+for (const [name, [unit, expected]] of Object.entries(excessiveEvents))
+  test(`${name} ends the watch before it is parsed`, async () => {
+    const handler: Handler = (_, response) => {
+      const piece = Buffer.from(unit.repeat(300_000))
+      const more = () => {
+        while (!response.destroyed && response.write(piece));
+      }
+      open(response).on('drain', more)
+      more()
     }
-    open(response).on('drain', more)
-    more()
+    await withWatch(handler, kube => assert.rejects(eventTexts(kube), expected))
+  })
+
+test('an event that is not UTF-8 ends the watch', async () => {
+  const handler: Handler = (_, response) => {
+    open(response).end(
+      Buffer.concat([Buffer.from('{"type":"ADDED","object":"'), Buffer.from([0xff]), Buffer.from('"}\n')]),
+    )
   }
-  await withWatch(handler, kube => assert.rejects(eventTexts(kube), /a watch event is longer than \d+ characters/))
+  await withWatch(handler, kube => assert.rejects(eventTexts(kube), /a watch event is not UTF-8/))
 })
 
 test('a line and even a character may arrive in chunks', async () => {

@@ -4,6 +4,8 @@
  * A connection whose peer vanished stays open forever, so a watch has its own deadline, shortly after that of the server.
  * TCP keep-alive (transport.ts) mostly detects it earlier.
  */
+import { isUtf8 } from 'node:buffer'
+import { elementCounter } from '../runtime/bounded-body.ts'
 import { explain } from '../runtime/errors.ts'
 import { isStatus, kubeErrorFrom, timedOut } from './errors.ts'
 import { parseWithoutManagedFields } from './managed-fields.ts'
@@ -59,27 +61,47 @@ export async function* watchStream<T extends KubeObject>(
   }
 }
 
-/** Ten times the maximum size of an object in etcd. */
-const maxEventLength = 16 * 1024 * 1024
+/** More than twice the maximum size of an object in etcd. A node config has some hundred elements. */
+const maxEvent = { bytes: 4 * 1024 * 1024, elements: 100_000 }
+const newline = 0x0a
 
-async function* linesOf(stream: Stream): AsyncGenerator<string> {
-  // The decoder of the stream joins the bytes of a character that arrive in two chunks.
-  stream.setEncoding('utf8')
-  let rest = ''
+/** JSON escapes a newline inside of a string, so a newline always ends an event. */
+async function* linesOf(stream: Stream): AsyncGenerator<Buffer> {
+  let pieces: Buffer[] = []
+  let size = 0
+  let count = elementCounter(maxEvent.elements)
+  const add = (piece: Buffer) => {
+    size += piece.length
+    const excess = size > maxEvent.bytes ? `is longer than ${maxEvent.bytes} bytes` : count(piece)
+    if (excess !== undefined) throw new Error(`a watch event ${excess}`)
+    pieces.push(piece)
+  }
+  const take = () => {
+    const line = Buffer.concat(pieces)
+    pieces = []
+    size = 0
+    count = elementCounter(maxEvent.elements)
+    return line
+  }
   try {
-    for await (const chunk of stream as AsyncIterable<string>) {
-      const lines = (rest + chunk).split('\n')
-      rest = lines.pop() ?? ''
-      if (rest.length > maxEventLength) throw new Error(`a watch event is longer than ${maxEventLength} characters`)
-      for (const line of lines) if (line.trim()) yield line
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      let start = 0
+      for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+        add(chunk.subarray(start, end))
+        start = end + 1
+        const line = take()
+        if (line.length > 0) yield line
+      }
+      add(chunk.subarray(start))
     }
   } catch (error) {
     throw explain('watch connection lost', error)
   }
-  if (rest.trim()) yield rest
+  const rest = take()
+  if (rest.length > 0) yield rest
 }
 
-function eventFrom<T extends KubeObject>(resource: Resource<T>, line: string): WatchEvent<T> {
+function eventFrom<T extends KubeObject>(resource: Resource<T>, line: Buffer): WatchEvent<T> {
   const { type, object } = parse<T>(line)
   if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')
     return { type, object: normalized(resource, object) }
@@ -88,9 +110,10 @@ function eventFrom<T extends KubeObject>(resource: Resource<T>, line: string): W
   throw kubeErrorFrom(500, `watch of ${resource.plural}: unknown event type ${type}`)
 }
 
-function parse<T>(line: string): { type: string; object: T } {
+function parse<T>(line: Buffer): { type: string; object: T } {
+  if (!isUtf8(line)) throw new Error('a watch event is not UTF-8')
   try {
-    return parseWithoutManagedFields(line) as { type: string; object: T }
+    return parseWithoutManagedFields(line.toString('utf8')) as { type: string; object: T }
   } catch (error) {
     // The server stopped in the middle of a line.
     throw Object.assign(new Error('watch ended in the middle of an event', { cause: error }), { code: 'ECONNRESET' })

@@ -13,6 +13,7 @@ import { messageOf } from '../runtime/errors.ts'
 import { backoffMs } from '../runtime/retry.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type BusHost, hostText } from './bus-address.ts'
+import { maxMessageBytes } from './notification.ts'
 
 export interface BusAccess {
   hosts: readonly BusHost[]
@@ -153,6 +154,7 @@ async function session(access: BusAccess, host: BusHost, options: SessionOptions
   try {
     const until = <T>(work: Promise<T>) => Promise.race([work, over.promise])
     channel = await until(connection.acquire({ emitErrorsFromChannel: true }))
+    boundMessages(channel)
     channel.on('error', over.reject)
     channel.on('close', () => over.reject(new Error('the broker closed the channel')))
     channel.on('basic.cancel', () => over.reject(new Error('the queue was deleted')))
@@ -199,6 +201,31 @@ function boundFrames(connection: Connection): void {
     socket.destroy(new Error('the server is not a message bus'))
     return null
   }
+}
+
+/** RabbitMQ itself allows 512 MiB at most. */
+const maxSkippedBytes = 512 * 1024 * 1024
+
+interface ContentReader {
+  _onHeader(frame: { bodySize: number; fields: { contentType?: string } }): void
+  _onBody(frame?: { payload: Buffer }): void
+}
+
+/**
+ * The library collects a message of any size, and parses JSON of any form. A message that is too long arrives without its
+ * body: to end the session would not remove it from a queue that has a name.
+ */
+function boundMessages(channel: Channel): void {
+  const reader = channel as unknown as ContentReader
+  const [onHeader, onBody] = [reader._onHeader.bind(channel), reader._onBody.bind(channel)]
+  let isTooLong = false
+  reader._onHeader = frame => {
+    if (frame.bodySize > maxSkippedBytes) throw new Error(`a message of ${frame.bodySize} bytes`)
+    isTooLong = frame.bodySize > maxMessageBytes
+    delete frame.fields.contentType
+    onHeader(frame)
+  }
+  reader._onBody = frame => onBody(isTooLong && frame ? { ...frame, payload: Buffer.alloc(0) } : frame)
 }
 
 async function close(connection: Connection, channel: Channel | undefined): Promise<void> {

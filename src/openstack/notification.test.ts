@@ -114,13 +114,22 @@ const cases: Record<string, [body: unknown, expected: string]> = {
   ],
   'no payload': [{ event_type: 'port.update.end' }, 'poison: port.update.end: no id'],
   'no event': [{ payload: {} }, 'poison: no event_type'],
-  'no JSON': [Buffer.from([0xff, 0xfe, 0]), 'poison: not a JSON object'],
+  'no JSON': [Buffer.from('<html>'), 'poison: not a JSON object'],
+  'bytes that are not UTF-8': [
+    Buffer.from('{"event_type":"port.create.end","payload":{"port":{"id":"\xff"}}}', 'latin1'),
+    'poison: cannot be read',
+  ],
+  'many empty objects': [Buffer.from(`{"a":[${'{},'.repeat(50_000)}{}]}`), 'poison: not a JSON object'],
+  'many empty objects in an envelope': [
+    { 'oslo.message': `{"a":[${'{},'.repeat(50_000)}{}]}` },
+    'poison: oslo.message is not a JSON object',
+  ],
   'an envelope with invalid content': [{ 'oslo.message': '{' }, 'poison: oslo.message is not a JSON object'],
   nothing: [undefined, 'poison: not a JSON object'],
   'a message above 1 MiB': [Buffer.alloc(1024 * 1024 + 1, 0x20), 'poison: longer than 1 MiB'],
   'nested beyond the stack': [
     `{"event_type":"instance.update","payload":{"uuid":"v","metadata":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`,
-    'poison: cannot be read',
+    'poison: not a JSON object',
   ],
 }
 for (const [name, [body, text]] of Object.entries(cases))

@@ -5,6 +5,7 @@
  * and what is needed to recognize a change that does not matter.
  */
 import { hashOf } from '../contract/hash.ts'
+import { elementCounter } from '../runtime/bounded-body.ts'
 
 export interface PortSubject {
   about: 'port'
@@ -53,15 +54,16 @@ export type Reading =
   | { kind: 'poison'; why: string }
 
 /** Messages of Neutron and Nova are less than a tenth of it. */
-const maxMessageBytes = 1024 * 1024
+export const maxMessageBytes = 1024 * 1024
+/** A server with a hundred metadata entries has less than a hundredth. */
+const maxMessageElements = 50_000
 const maxIdLength = 253
-const utf8 = new TextDecoder()
+const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 export function readNotification(body: unknown): Reading {
   try {
     return read(body)
   } catch {
-    // JSON that is nested too deeply overflows the stack.
     return poison('cannot be read')
   }
 }
@@ -150,9 +152,10 @@ function serverIn(payload: Json, event: string): Subject[] {
 function decoded(value: unknown): unknown {
   let at = value
   for (let wraps = 0; wraps < 2; wraps++) {
-    const text = at instanceof Uint8Array ? utf8.decode(at) : at
-    if (typeof text !== 'string') return text
-    at = parsed(text)
+    if (typeof at !== 'string' && !(at instanceof Uint8Array)) return at
+    const bytes = typeof at === 'string' ? Buffer.from(at) : at
+    if (elementCounter(maxMessageElements)(bytes) !== undefined) return undefined
+    at = parsed(utf8.decode(bytes))
   }
   return at
 }

@@ -11,13 +11,18 @@ let allowed = true
 /** Requests wait for this. */
 let gate: Promise<void> | undefined
 
+function groupsOf(token = ''): unknown[] {
+  if (token.endsWith('many-groups')) return Array.from({ length: 100_000 }, (_, n) => `group-${n}`)
+  return token.endsWith('other-groups') ? [{}] : ['network-team']
+}
+
 before(async () => {
   api = await serve(async ({ body }, response) => {
     await gate
     const { kind, spec } = body as { kind: string; spec: { token?: string } }
     if (kind === 'SubjectAccessReview') return json(response, 201, { status: { allowed } })
     const known = spec.token?.startsWith('token-of-jane')
-    const user = { username: 'jane', groups: ['network-team'], uid: '7', extra: { device: ['laptop'] } }
+    const user = { username: 'jane', groups: groupsOf(spec.token), uid: '7', extra: { device: ['laptop'] } }
     const audiences = spec.token === 'token-of-jane-elsewhere' ? ['another'] : ['multinic']
     return json(response, 201, { status: known ? { authenticated: true, user, audiences } : {} })
   })
@@ -61,6 +66,11 @@ test('a right is reviewed for the whole identity, and a revoked one is gone afte
   allowed = false
   now += 10_001
   assert.equal(await reviews.isAllowed(jane, right), false)
+})
+
+test('a user of excessive length is refused, and one of another form is unknown', async () => {
+  await assert.rejects(reviews.userOf('token-of-jane-with-many-groups'), { status: 503, message: /the user is longer/ })
+  assert.equal(await reviews.userOf('token-of-jane-with-other-groups'), undefined)
 })
 
 test('a flood of unknown tokens is refused, and known callers are served meanwhile', async () => {

@@ -46,6 +46,8 @@ interface TokenReview {
 
 const authentication = 'authentication.k8s.io/v1'
 const authorization = 'authorization.k8s.io/v1'
+/** A user with a thousand groups of 60 characters. */
+const maxUserLength = 64 * 1024
 /** Reviews of unknown tokens at the same time. */
 const maxUnknown = 100
 const tokenMs = { granted: 60_000, refused: 5_000 }
@@ -81,8 +83,13 @@ export function openReviews(kube: KubeClient, audience: string, now?: () => numb
   async function reviewToken(token: string): Promise<User | undefined> {
     const { status } = await post<TokenReview>(authentication, 'TokenReview', { token, audiences: [audience] })
     const { username, uid, groups = [], extra } = status?.user ?? {}
+    // The user is cached and sent with every question about a right.
+    if (JSON.stringify(status?.user ?? {}).length > maxUserLength)
+      throw new HttpProblem(503, `cannot check the caller with a TokenReview: the user is longer than ${maxUserLength}`)
     // An API server that does not support audiences returns none: the token may be meant for another service.
     if (!status?.authenticated || !status.audiences?.includes(audience) || !username) return undefined
+    if (typeof username !== 'string' || !Array.isArray(groups) || !groups.every(group => typeof group === 'string'))
+      return undefined
     return { user: username, groups, ...(uid && { uid }), ...(extra && { extra }) }
   }
 

@@ -29,7 +29,12 @@ export interface RunningComponent extends AsyncDisposable {
 }
 
 /** The log message with the URL. The operator contains an inventory, which listens too. */
-const listeningMessage = { operator: 'listening', viola: 'listening', inventory: 'inventory listening' }
+const listeningMessage = {
+  operator: 'listening',
+  viola: 'listening',
+  inventory: 'inventory listening',
+  controller: 'listening',
+}
 
 /** Resolves when the component listens. */
 export async function startComponent(

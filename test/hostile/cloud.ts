@@ -9,10 +9,13 @@ import { violaPath } from '../../src/contract/viola.ts'
 import type { Body, Expected } from './bodies.ts'
 import type { answers } from './connections.ts'
 
-export interface HostileCase {
+export interface HostileAnswer {
   service: Service
   answer: { body: Body } | { raw: (typeof answers)[string] }
 }
+
+/** Without a hostile answer, the cloud has a message bus. */
+export type HostileCase = HostileAnswer | { bus: string }
 
 export interface HostileCloud extends AsyncDisposable {
   /** The base URL of a case. */
@@ -87,7 +90,8 @@ export async function startHostileCloud(key: string): Promise<HostileCloud> {
     request.resume()
     response.on('error', () => {})
     if (!service || !hostile) return void response.writeHead(404).end('{}')
-    if (service !== hostile.service) return valid(response, service, `${url}/${name}`)
+    if ('bus' in hostile || service !== hostile.service)
+      return valid(response, service, `${url}/${name}`, 'bus' in hostile ? hostile.bus : undefined)
     const { answer } = hostile
     if ('raw' in answer) return void answer.raw(request.socket)
     response.writeHead(service === 'keystone' ? 201 : 200, { 'x-subject-token': 'token', etag: '"1"' })
@@ -98,9 +102,10 @@ export async function startHostileCloud(key: string): Promise<HostileCloud> {
   const { address, port } = server.address() as AddressInfo
   const url = `http://${isIP(address) === 6 ? `[${address}]` : address}:${port}`
 
-  function valid(response: ServerResponse, service: Service, base: string): void {
+  function valid(response: ServerResponse, service: Service, base: string, bus?: string): void {
     if (service === 'contrabass') {
-      const attributes = { adminId: 'admin', adminPw: encrypted('secret', key), domain: 'Default' }
+      const rabbit = bus && { rabbitMQUrls: [bus], rabbitMQId: 'u', rabbitMQPw: encrypted('p', key) }
+      const attributes = { adminId: 'admin', adminPw: encrypted('secret', key), domain: 'Default', ...rabbit }
       return void response.end(JSON.stringify({ data: { url: base, attributes } }))
     }
     if (service === 'keystone') {

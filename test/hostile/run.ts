@@ -1,6 +1,6 @@
 /**
- * Runs the corpus against the deployed program: the operator, Viola and the inventory, each in a memory cgroup with the limit
- * of the chart, and a cloud of which one service is hostile.
+ * Runs the corpus against the deployed program: the operator, Viola, the inventory and the controller, each in a memory cgroup
+ * with the limit of the chart. One service of the cloud, the message bus or the Kubernetes API is hostile.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -17,8 +17,9 @@ import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '.
 import { limitMemory, type MemoryLimit } from '../rigs/memory-limit.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Body, bodies, type Expected } from './bodies.ts'
+import { type HostileBus, notifications, startHostileBus } from './bus.ts'
 import {
-  type HostileCase,
+  type HostileAnswer,
   type HostileCloud,
   type Service,
   services,
@@ -26,11 +27,14 @@ import {
   subnetId,
   vmIds,
 } from './cloud.ts'
+import { startHostileCollector } from './collector.ts'
 import { answers, requests, sendRaw } from './connections.ts'
+import { type HostileKube, startHostileKube } from './kube.ts'
+import { kubeCases } from './kube-cases.ts'
 import { startProbe } from './probe.ts'
 
 /** The limits that the chart sets, in MiB. */
-const limits = { operator: 512, viola: 256, inventory: 384 }
+const limits = { operator: 512, viola: 256, inventory: 384, controller: 384 }
 type Name = keyof typeof limits
 
 export interface Outcome {
@@ -40,6 +44,10 @@ export interface Outcome {
   /** The slowest /healthz of each component, and the cases that ran then. */
   slowest: Record<Name, { ms: number; during: string[] }>
 }
+
+/** The controller must not serve the node configs that Viola writes. */
+const controllerNamespace = 'other-cluster'
+const namespaces: Partial<Record<Name, string>> = { controller: controllerNamespace }
 
 interface Component extends RunningComponent {
   limit: MemoryLimit
@@ -63,36 +71,53 @@ export async function runHostile(program: string, only = ''): Promise<Outcome> {
   const environment = await startOperatorEnvironment()
   stack.defer(() => environment.close())
   const cloud = stack.use(await startHostileCloud(environment.cloudState.provider.encryptKey))
+  const bus = stack.use(await startHostileBus())
+  const collector = stack.use(await startHostileCollector())
   const { token, tokensFile } = environment.caller
 
+  const kubes = {} as Record<Name, HostileKube>
+  for (const name of Object.keys(limits) as Name[])
+    kubes[name] = stack.use(await startHostileKube(environment.api, join(dir, `${name}.kubeconfig`)))
   const settings: Record<Name, Record<string, string>> = {
     operator: {
-      KUBECONFIG: environment.api.kubeconfig,
+      KUBECONFIG: kubes.operator.kubeconfig,
       OPERATOR_ADDR: '127.0.0.1:0',
       OPERATOR_TOKENS_FILE: tokensFile,
       POD_NAMESPACE: namespace,
       INVENTORY_ADDR: '127.0.0.1:0',
       INVENTORY_DB_PATH: join(dir, 'embedded.db'),
     },
-    viola: { KUBECONFIG: environment.api.kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_TOKENS_FILE: tokensFile },
+    viola: { KUBECONFIG: kubes.viola.kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_TOKENS_FILE: tokensFile },
     inventory: {
       INVENTORY_ADDR: '127.0.0.1:0',
       INVENTORY_DB_PATH: join(dir, 'inventory.db'),
       INVENTORY_TOKENS_FILE: tokensFile,
-      KUBECONFIG: environment.api.kubeconfig,
+      KUBECONFIG: kubes.inventory.kubeconfig,
       INVENTORY_RATE_LIMIT: '0',
+    },
+    controller: {
+      KUBECONFIG: kubes.controller.kubeconfig,
+      HEALTH_ADDR: '127.0.0.1:0',
+      CONTROLLER_NAMESPACE: controllerNamespace,
     },
   }
   const start = async (name: Name): Promise<Component> => {
     const limit = stack.use(await limitMemory(`hostile-${name}-${randomUUID().slice(0, 8)}`, limits[name]))
-    const component = stack.use(await startComponent(name, program, settings[name], limit))
+    const env = { ...settings[name], OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/${name}` }
+    const component = stack.use(await startComponent(name, program, env, limit))
     return { ...component, limit }
   }
   const running = {} as Record<Name, Component>
   for (const name of Object.keys(limits) as Name[]) running[name] = await start(name)
   const none = () => ({ ms: 0, during: [] })
-  const outcome: Outcome = { tried: 0, ended: [], slowest: { operator: none(), viola: none(), inventory: none() } }
-  const queue = [...answerCases(environment, cloud), ...requestCases(token)].filter(({ name }) => name.includes(only))
+  const slowest = { operator: none(), viola: none(), inventory: none(), controller: none() }
+  const outcome: Outcome = { tried: 0, ended: [], slowest }
+  const matching = (cases: Case[]) => cases.filter(({ name }) => name.includes(only))
+  const shared = matching([
+    ...answerCases(environment, cloud),
+    ...busCases(environment, cloud, bus),
+    ...requestCases(token),
+  ])
   const current = new Set<Case>()
   const watch = () =>
     startProbe(
@@ -111,7 +136,7 @@ export async function runHostile(program: string, only = ''): Promise<Outcome> {
     running[name] = await start(name)
     probe = watch()
   }
-  const work = async () => {
+  const work = async (queue: Case[]) => {
     for (let next = queue.shift(); next; next = queue.shift()) {
       await restarting
       const { name, component, run } = next
@@ -121,6 +146,7 @@ export async function runHostile(program: string, only = ''): Promise<Outcome> {
         if (!ended.aborted) outcome.ended.push(`${name}: ${error}`)
       })
       current.delete(next)
+      if (process.env['TALK']) console.error(Date.now() % 1e7, name, ended.aborted)
       outcome.tried++
       if (ended.aborted) outcome.ended.push(name)
       if (running[component].ended.aborted)
@@ -129,17 +155,25 @@ export async function runHostile(program: string, only = ''): Promise<Outcome> {
         })
     }
   }
-  await Promise.all(Array.from({ length: concurrency }, work))
+  await Promise.all(Array.from({ length: concurrency }, () => work(shared)))
+  // The API of a component has one hostile answer at a time.
+  await Promise.all(
+    (Object.keys(limits) as Name[]).map(component => {
+      const options = { environment, kube: kubes[component], namespace: namespaces[component] ?? namespace }
+      return work(matching(kubeCases(component, options).map(one => ({ ...one, component }))))
+    }),
+  )
   await restarting
   await probe.stop()
+  outcome.tried += collector.tried()
   return outcome
 }
 
 /** Every hostile body and connection, as the answer of every service to the operator. */
 function answerCases(environment: OperatorEnvironment, cloud: HostileCloud): Case[] {
-  const hostile: [string, HostileCase['answer']][] = [
-    ...Object.entries(bodies).map(([name, body]): [string, HostileCase['answer']] => [name, { body }]),
-    ...Object.entries(answers).map(([name, raw]): [string, HostileCase['answer']] => [name, { raw }]),
+  const hostile: [string, HostileAnswer['answer']][] = [
+    ...Object.entries(bodies).map(([name, body]): [string, HostileAnswer['answer']] => [name, { body }]),
+    ...Object.entries(answers).map(([name, raw]): [string, HostileAnswer['answer']] => [name, { raw }]),
   ]
   return hostile.flatMap(([name, answer], index) =>
     (Object.keys(services) as Service[])
@@ -154,12 +188,27 @@ function answerCases(environment: OperatorEnvironment, cloud: HostileCloud): Cas
   )
 }
 
+/** Every hostile notification, from the message bus of a cloud that is otherwise valid. */
+function busCases(environment: OperatorEnvironment, cloud: HostileCloud, bus: HostileBus): Case[] {
+  return Object.entries(notifications).map(([what, notification], index) => ({
+    name: `bus delivers ${what}`,
+    component: 'operator' as const,
+    run: (_url: string, ended: AbortSignal) => {
+      const name = `bus-${index}`
+      const url = cloud.add(name, { bus: bus.add(name, notification) })
+      const over = new Promise(resolve => ended.addEventListener('abort', resolve))
+      return syncOnce(environment, url, name, ended, () => Promise.race([bus.handled(name), over]))
+    },
+  }))
+}
+
 /** Creates an object of the case and waits until the operator has said what came of it. */
 async function syncOnce(
   environment: OperatorEnvironment,
   url: string,
   name: string,
   ended: AbortSignal,
+  handled: () => Promise<unknown> = async () => {},
 ): Promise<void> {
   const never = { pollFastInterval: '1h', pollSlowInterval: '1h', pollErrorInterval: '1h' }
   await environment.create({
@@ -183,6 +232,7 @@ async function syncOnce(
     },
     { within: withinMs, every: 100 },
   )
+  await handled()
   const at = { namespace, name }
   await environment.kube.patch(openstackConfigs, at, { metadata: { finalizers: null } })
   await environment.kube.delete(openstackConfigs, at)

@@ -1,0 +1,18 @@
+/**
+ * How much memory an object of the API takes, roughly. A list has as many pages as the server says, and a watch as many
+ * objects: what is kept of them needs a limit.
+ */
+
+/** Five thousand node configs with ten interfaces each have less than half. */
+export const maxKeptBytes = 96 * 1024 * 1024
+
+/** Bytes of a value without its text: a header and a slot. */
+const perValue = 24
+
+export function weightOf(value: unknown): number {
+  if (typeof value === 'string') return perValue + value.length
+  if (typeof value !== 'object' || value === null) return perValue
+  let sum = 2 * perValue
+  for (const key in value) sum += weightOf((value as Record<string, unknown>)[key])
+  return sum
+}

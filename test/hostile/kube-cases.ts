@@ -1,0 +1,125 @@
+/**
+ * Hostile answers of the Kubernetes API to each component: lists, watches, events, writes, and reviews of callers.
+ */
+import { randomUUID } from 'node:crypto'
+import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
+import { recordsPath } from '../../src/contract/inventory.ts'
+import { planPath } from '../../src/contract/operator-api.ts'
+import { providerHeader, violaPath } from '../../src/contract/viola.ts'
+import { clusterId, type OperatorEnvironment } from '../operator/environment.ts'
+import { bodies } from './bodies.ts'
+import { answers } from './connections.ts'
+import { type HostileKube, type Kind, type KubeCase, kubeTarget, reviews, type Verb } from './kube.ts'
+
+export interface KubeCases {
+  name: string
+  run(url: string): Promise<void>
+}
+
+export interface KubeCasesOptions {
+  kube: HostileKube
+  environment: OperatorEnvironment
+  /** Of the objects that the component reads. */
+  namespace: string
+}
+
+/** What each component reads, writes and asks for. */
+const uses = {
+  operator: { kinds: ['openstackConfigs'], verbs: ['list', 'watch', 'event', 'write'], asked: Object.keys(reviews) },
+  viola: { kinds: ['nodeConfigs'], verbs: ['list', 'watch', 'event', 'write'], asked: Object.keys(reviews) },
+  controller: { kinds: ['nodeConfigs', 'nodes', 'pods', 'jobs'], verbs: ['list', 'watch', 'event'], asked: [] },
+  inventory: { kinds: [], verbs: [], asked: Object.keys(reviews) },
+} satisfies Record<string, { kinds: Kind[]; verbs: Verb[]; asked: string[] }>
+
+export type KubeUser = keyof typeof uses
+
+export function kubeCases(component: KubeUser, { kube, environment, namespace }: KubeCasesOptions): KubeCases[] {
+  const { kinds, verbs, asked } = uses[component]
+  const hostile: [string, KubeCase['answer']][] = [
+    ...Object.entries(bodies).map(([name, body]): [string, KubeCase['answer']] => [name, { body }]),
+    ...Object.entries(answers).map(([name, raw]): [string, KubeCase['answer']] => [name, { raw }]),
+  ]
+  const provoke = provocations(environment)[component]
+  return hostile.flatMap(([what, answer], index) => {
+    // They take turns with every answer: all of them use the same client.
+    const kind = kinds[index % kinds.length]
+    const taken = verbs.filter((_, at) => (index + at) % 2 === 0)
+    const review = asked[index % asked.length]
+    const target = review && reviews[review]
+    return [
+      ...taken.flatMap((verb): KubeCases[] =>
+        kind
+          ? [
+              {
+                name: `${component}: ${verb} of ${kind} answers ${what}`,
+                run: url =>
+                  kube.attack({ ...kubeTarget(kind, verb, namespace), answer }, async () => {
+                    if (verb === 'write') await provoke?.(url)
+                  }),
+              },
+            ]
+          : [],
+      ),
+      ...(target
+        ? [
+            {
+              name: `${component}: ${review} answers ${what}`,
+              run: (url: string) => kube.attack({ ...target, answer }, async () => provoke?.(url, review)),
+            },
+          ]
+        : []),
+    ]
+  })
+}
+
+type Provocation = (url: string, review?: string) => Promise<void>
+
+/** Requests that make a component ask for a review or write. Ids are new, because results of reviews are cached. */
+function provocations(environment: OperatorEnvironment): Partial<Record<KubeUser, Provocation>> {
+  const { token } = environment.caller
+  const send = async (url: string, method: string, body: unknown, review?: string, headers = {}) => {
+    const authorization = `Bearer ${review === 'TokenReview' ? randomUUID() : token}`
+    const type = { 'content-type': 'application/json' }
+    await fetch(url, {
+      method,
+      headers: { ...headers, ...type, authorization },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(10_000),
+    }).then(
+      answer => answer.arrayBuffer(),
+      () => {},
+    )
+  }
+  const nodeName = 'worker-0'
+  const objects = { vmNames: [nodeName], subnetIDs: ['subnet-0'] }
+  return {
+    async operator(url, review) {
+      const name = `hostile-${randomUUID()}`
+      const never = { pollFastInterval: '1h', pollSlowInterval: '1h', pollErrorInterval: '1h' }
+      const settings = { contrabassEndpoint: 'http://127.0.0.1:1', violaEndpoint: 'http://127.0.0.1:1' }
+      if (review) {
+        const metadata = { name, namespace: name }
+        const { apiVersion, kind, spec } = openstackConfigFor(environment.cloudState, { ...objects, clusterId, name })
+        return send(`${url}${planPath}`, 'POST', { apiVersion, kind, metadata, spec }, review)
+      }
+      await environment.create({ name, ...objects, settings: { ...settings, ...never } })
+    },
+    viola: (url, review) =>
+      send(
+        `${url}${violaPath}`,
+        'POST',
+        [{ nodeName, interfaces: [{ id: 0, macAddress: 'fa:16:3e:00:00:01' }], instanceId: randomUUID() }],
+        review,
+        { [providerHeader]: randomUUID() },
+      ),
+    inventory: (url, review) => {
+      const record = { providerId: randomUUID(), nodeName, instanceId: '', lastConfigHash: '', why: 'test' }
+      return send(
+        `${url}${recordsPath}`,
+        'PUT',
+        { records: [{ ...record, config: { nodeName, interfaces: [] } }] },
+        review,
+      )
+    },
+  }
+}

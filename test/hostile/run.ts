@@ -59,12 +59,16 @@ interface Case {
   run(url: string, ended: AbortSignal): Promise<void>
 }
 
+/** Answers and requests of others, answers of the Kubernetes API, or all. */
+export type Corpus = 'services' | 'kubernetes' | 'all'
+
 const concurrency = 4
 const withinMs = 120_000
 /** Requests that are never answered are given up. */
 const requestMs = 5_000
 
-export async function runHostile(program: string, only = ''): Promise<Outcome> {
+/** `only` is a part of the names of cases. */
+export async function runHostile(program: string, corpus: Corpus = 'all', only = ''): Promise<Outcome> {
   await using stack = new AsyncDisposableStack()
   const dir = await mkdtemp(join(tmpdir(), 'multinic-hostile-'))
   stack.defer(() => rm(dir, { recursive: true, force: true }))
@@ -113,11 +117,10 @@ export async function runHostile(program: string, only = ''): Promise<Outcome> {
   const slowest = { operator: none(), viola: none(), inventory: none(), controller: none() }
   const outcome: Outcome = { tried: 0, ended: [], slowest }
   const matching = (cases: Case[]) => cases.filter(({ name }) => name.includes(only))
-  const shared = matching([
-    ...answerCases(environment, cloud),
-    ...busCases(environment, cloud, bus),
-    ...requestCases(token),
-  ])
+  const shared =
+    corpus === 'kubernetes'
+      ? []
+      : matching([...answerCases(environment, cloud), ...busCases(environment, cloud, bus), ...requestCases(token)])
   const current = new Set<Case>()
   const watch = () =>
     startProbe(
@@ -158,7 +161,7 @@ export async function runHostile(program: string, only = ''): Promise<Outcome> {
   await Promise.all(Array.from({ length: concurrency }, () => work(shared)))
   // The API of a component has one hostile answer at a time.
   await Promise.all(
-    (Object.keys(limits) as Name[]).map(component => {
+    (corpus === 'services' ? [] : (Object.keys(limits) as Name[])).map(component => {
       const options = { environment, kube: kubes[component], namespace: namespaces[component] ?? namespace }
       return work(matching(kubeCases(component, options).map(one => ({ ...one, component }))))
     }),

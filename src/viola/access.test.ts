@@ -4,11 +4,13 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { request } from 'undici'
 import { stringify } from 'yaml'
 import { grant, rules } from '../../test/support/access.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { violaPath } from '../contract/viola.ts'
+import { listen } from '../server/server.ts'
 import { createLog } from '../telemetry/log.ts'
 
 let biz: TargetCluster
@@ -170,4 +172,19 @@ test('without a cluster that knows the callers Viola does not start', async () =
     aViola({ ROUTING_CONFIG: routing, VIOLA_ANONYMOUS_ACCESS: 'false' }),
     /callers are checked by the Kubernetes API, and there is none: .*set KUBECONFIG, or .*VIOLA_ANONYMOUS_ACCESS=true/,
   )
+})
+
+test('a stream of changes ends when the token of its caller is taken away', async () => {
+  const file = join(biz.dir, 'temporary.yaml')
+  const only = (token: string) => writeFileSync(file, stringify({ tokens: [{ user: 'team-1', token }] }))
+  only(mine)
+  const env = { KUBECONFIG: biz.api.kubeconfig, VIOLA_TOKENS_FILE: file, VIOLA_ANONYMOUS_ACCESS: 'false' }
+  const own = await aViola(env)
+  const url = await listen(own.app, '127.0.0.1:0')
+  const headers = { ...bearer(mine).headers, 'x-provider-id': 'p1' }
+  const { statusCode, body } = await request(`${url}${violaPath}?watch=true`, { headers })
+  assert.equal(statusCode, 200)
+  only('another-token-of-team-1')
+  await body.text()
+  await own.close()
 })

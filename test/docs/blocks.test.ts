@@ -104,7 +104,7 @@ test('every block without a test environment has a reason, and every reason a bl
 })
 
 test('CI runs the blocks that are tagged ci', () => {
-  const ci = ['.ci/run', '.github/workflows/ci.yaml'].map(path => readFileSync(join(root, path), 'utf8')).join('\n')
+  const ci = readFileSync(join(root, '.ci/run'), 'utf8')
   for (const block of blocksOf('ci'))
     for (const line of linesOf(withoutComments(block))) assert.match(ci, new RegExp(`\\b${line}\\b`), placeOf(block))
 })

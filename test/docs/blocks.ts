@@ -13,7 +13,7 @@ export const environments = {
   cluster: 'test/docs/cluster.e2e.test.ts: a real kube-apiserver, the real kubectl and helm',
   node: 'test/docs/sandbox.e2e.test.ts: a node of the sandbox',
   shell: 'test/docs/blocks.test.ts: any machine',
-  ci: '.ci/run or the workflow that calls it',
+  ci: '.ci/run',
   elsewhere: 'none; test/docs/not-run.ts gives the reason and the substitute',
 } as const
 export type Environment = keyof typeof environments

@@ -227,7 +227,7 @@ function networkdRule(value: (key: string) => string | undefined): Rule {
 }
 
 const knownLink = [
-  ...['Match.MACAddress', 'Match.PermanentMACAddress', 'Match.Type'],
+  ...['Match.MACAddress', 'Match.Property', 'Match.PermanentMACAddress', 'Match.Type'],
   ...['Link.Name', 'Link.MTUBytes', 'Link.AlternativeName', 'Link.Description'],
 ]
 /** Those of [Match] and [Link] repeat the Netplan file, which is read. */

@@ -1,4 +1,4 @@
-/** Backups of removed files, and messages about files that cannot be written. */
+/** Backups of removed files, the order of files, and messages about files that cannot be written. */
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -68,6 +68,35 @@ test('a removed file is kept in the backup directory of its kind, at most 500 pe
   assert.equal(kept.length, 500 - inNetplan.length - 1)
   assert.equal(kept[0], `93-multinic3.yaml.${old[11]}T000000Z`)
   assert.ok(readdirSync(backups).includes('unrelated file'))
+})
+
+test('the udev rule is the last file of a NIC that is written and the first that is removed, except the Netplan file', t => {
+  const root = mkdtempSync(join(tmpdir(), 'multinic-files-'))
+  t.after(() => rmSync(root, { recursive: true, force: true }))
+  const paths = pathsUnder(root)
+  const files = [...filesOfIndex(paths, 0), recordPath(paths, macOf(0))]
+  const order: string[] = []
+  const host = kernelHost()
+  const recorder = {
+    ...host,
+    rename(from: string, to: string) {
+      order.push(to)
+      host.rename(from, to)
+    },
+    removeFile(path: string) {
+      order.push(path)
+      host.removeFile(path)
+    },
+  }
+  const unit = removalOf([])
+  const writes = files.map((path): Change => ({ kind: 'file', path, to: { text: path, ...attributes } }))
+  stageFiles(host, { ...unit, changes: writes })
+  commitFiles(recorder, paths, { ...unit, purpose: 'apply', changes: writes })
+  const written = order.splice(0)
+  assert.deepEqual(written.slice(-2), [`${paths.udevRules}/05-multinic0.rules`, `${paths.netplan}/90-multinic0.yaml`])
+  assert.deepEqual(written.toSorted(), files.toSorted())
+  commitFiles(recorder, paths, removalOf(files))
+  assert.deepEqual(order.slice(0, 2), written.slice(-2).reverse())
 })
 
 test('an error names the file, not the staged copy', t => {

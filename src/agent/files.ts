@@ -46,7 +46,7 @@ export function removeStaged(host: Host, unit: Unit): void {
 
 export function commitFiles(host: Host, paths: Paths, unit: Unit): void {
   const backupDirectories = new Set<string>()
-  for (const { path, from, to } of fileChangesOf(unit)) {
+  for (const { path, from, to } of inBootOrder(fileChangesOf(unit))) {
     try {
       if (to) host.rename(stagedPath(path), path)
       else {
@@ -59,6 +59,18 @@ export function commitFiles(host: Host, paths: Paths, unit: Unit): void {
     }
   }
   for (const directory of backupDirectories) removeOldestBackups(host, directory)
+}
+
+/**
+ * The udev rule gives the NIC the name that the other files match. It is written after them and removed before them, so that
+ * a power cut between two files leaves the complete old or the complete new configuration for the next boot. Netplan would
+ * name the NIC without the rule: its file has no effect beside the rule.
+ */
+function inBootOrder(changes: readonly FileChange[]): FileChange[] {
+  const order = [/\.yaml$/, /\.rules$/, /\.link$/, /./]
+  const rankOf = ({ path }: FileChange) => order.findIndex(pattern => pattern.test(path))
+  const sorted = changes.toSorted((a, b) => rankOf(a) - rankOf(b))
+  return [...sorted.filter(change => change.to).reverse(), ...sorted.filter(change => !change.to)]
 }
 
 /** Names the file that was to be written; the message of Node.js names its staged copy. */

@@ -20,7 +20,7 @@ const open = 0o644
 type Rendered = [directory: string, name: string, mode: number, text: string][]
 
 /** The planner and the last check of a run need the same files. */
-const known = new WeakMap<DesiredNic, { backend: BackendKind; paths: Paths; files: Rendered }>()
+const known = new WeakMap<DesiredNic, { backend: BackendKind; paths: Paths; hasRules: boolean; files: Rendered }>()
 
 export function filesFor(
   backend: BackendKind,
@@ -29,8 +29,11 @@ export function filesFor(
   directories: readonly string[],
 ): Record<string, FileState> {
   const last = known.get(nic)
-  const files = last?.backend === backend && last.paths === paths ? last.files : render(backend, nic, paths)
-  known.set(nic, { backend, paths, files })
+  // Older controllers do not mount the directory of the rule.
+  const hasRules = directories.includes(paths.udevRules)
+  const isSame = last?.backend === backend && last.paths === paths && last.hasRules === hasRules
+  const files = isSame ? last.files : render(backend, nic, paths, hasRules)
+  known.set(nic, { backend, paths, hasRules, files })
   return Object.fromEntries(
     files
       .filter(([directory]) => directories.includes(directory))
@@ -38,9 +41,9 @@ export function filesFor(
   )
 }
 
-function render(backend: BackendKind, nic: DesiredNic, paths: Paths): Rendered {
+function render(backend: BackendKind, nic: DesiredNic, paths: Paths, hasRules: boolean): Rendered {
   const files: Rendered = [
-    [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic)],
+    [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic, hasRules)],
     [paths.udevRules, `05-${nic.name}.rules`, open, udevRule(nic)],
     [paths.sysctl, `9${nic.index}-${nic.name}.conf`, open, sysctlFile(nic)],
   ]

@@ -28,6 +28,7 @@ const provisionGroups = {
   prometheus: /rigs\/prometheus\/rig\./,
   images: /rigs\/buildah\./,
   browser: /rigs\/browser\/rig\./,
+  emulator: /qemu-aarch64-static/,
   vm: /\.vm\.test\.ts|rigs\/vm\/rig\./,
 }
 
@@ -64,7 +65,7 @@ async function provision(): Promise<string | undefined> {
     const { code } = await runWithin([join(root, 'scripts/provision.sh'), group, ...more], { within: 60 * 60_000 })
     if (code !== 0) return `provision.sh ${group} failed (see above)`
   }
-  if (guests.includes('arm64')) await rootFor('arm64')
+  if (guests.includes('arm64') || groups.includes('emulator')) await rootFor('arm64')
   if (groups.includes('openstack')) await prepareCloud()
   return undefined
 }

@@ -12,11 +12,12 @@
 #   provision.sh prometheus   for `make e2e`: base, and promtool (extracted from a package; no server)
 #   provision.sh images       for `make e2e`: base, and buildah
 #   provision.sh browser      for `make e2e`: base, and Chromium with Korean fonts
+#   provision.sh emulator     for `make e2e`: base, and a user-mode emulator for programs of arm64
 #   provision.sh vm [KIND...] for `make vm`: base, and QEMU, a DHCP server and images of guests (built with mmdebstrap)
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser or vm}
+group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser, emulator or vm}
 
 # command:package of Debian and Ubuntu.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
@@ -28,6 +29,7 @@ openstack=(:python3-keystone :neutron-common :nova-common :python3-placement :gl
 rabbitmq=(:rabbitmq-server)
 postgres=(postgres:postgresql)
 images=(buildah:buildah)
+emulator=(qemu-aarch64-static:qemu-user-static)
 browser=(chromium:chromium :fonts-noto-cjk)
 vm=(qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs dnsmasq:dnsmasq-base nbdkit:nbdkit)
 # QEMU also runs the packages while the image is built.
@@ -43,13 +45,14 @@ case $group in
   helm | oauth2-proxy | prometheus) tools=("${base[@]}") ;;
   images) tools=("${base[@]}" "${images[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
+  emulator) tools=("${base[@]}" "${emulator[@]}") ;;
   vm)
     guests=("${@:2}")
     if [ $# = 1 ]; then guests=(netplan networkmanager); fi
     tools=("${base[@]}" "${vm[@]}")
     case " ${guests[*]} " in *arm64*) tools+=("${arm64[@]}") ;; esac
     ;;
-  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser, vm)" >&2; exit 2 ;;
+  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser, emulator, vm)" >&2; exit 2 ;;
 esac
 
 # /usr/sbin is not in the PATH of every user.

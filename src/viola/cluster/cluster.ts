@@ -14,7 +14,7 @@ import { messageOf } from '../../runtime/errors.ts'
 import { retry } from '../../runtime/retry.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { createBreaker } from './circuit-breaker.ts'
-import { createLimit } from './concurrency-limit.ts'
+import { createLimit, shareNextRun } from './concurrency-limit.ts'
 
 export interface Snapshot {
   get(objectName: string): NodeConfig | undefined
@@ -110,12 +110,13 @@ export function openCluster({
     else written.set(name, { object, uid: (object ?? cached)?.metadata.uid, at: now() })
   }
 
+  const listAll = shareNextRun(() => breaker.run(() => kube.list(nodeConfigs, { namespace })))
   const read = async (name: string) => ifValid(await breaker.run(() => kube.get(nodeConfigs, { namespace, name })))
 
   return {
     async observe() {
       if (!(informer.synced && watched.works())) {
-        const { items } = await breaker.run(() => kube.list(nodeConfigs, { namespace }))
+        const { items } = await listAll()
         return snapshotOf(items.filter(isValid))
       }
       const get = (name: string) => newest(name, cachedObject(name))

@@ -123,7 +123,8 @@ async function observeVms(
     if (found.length > 1) return { entry: name, state: 'notUnique' }
     return { entry: name, id: first.id, state: 'found', name: nodeName(first) }
   })
-  const vms = [...byId, ...byName.filter(vm => vm.id === undefined || !ids.includes(vm.id))]
+  const listedIds = new Set(ids)
+  const vms = [...byId, ...byName.filter(vm => vm.id === undefined || !listedIds.has(vm.id))]
   return { vms, ...(novaError && { novaError }) }
 }
 
@@ -163,6 +164,8 @@ export async function checkMissingPorts(
     ]),
   )
   const found = [...byId, ...byMac]
+  const foundById = Map.groupBy(found, port => port.id)
+  const foundByMac = Map.groupBy(found, port => port.macAddress)
   const isDeleted = ({ portId }: MissingPort) => portId !== undefined && deletedPorts.has(portId)
   const isListComplete = state.ports.length > 0 && missing.every(isDeleted)
   const ports: Port[] = []
@@ -170,7 +173,7 @@ export async function checkMissingPorts(
   const failures: string[] = []
   const unresolved: MissingPort[] = []
   for (const one of missing) {
-    const matching = found.filter(port => isSamePort(one, port))
+    const matching = (one.portId === undefined ? foundByMac.get(one.macAddress) : foundById.get(one.portId)) ?? []
     const attached = matching.find(port => port.serverId === one.vmId)
     // A port on another server gets a verdict. It does not prove that this interface is detached.
     ports.push(...(attached ? [attached] : matching))
@@ -184,8 +187,10 @@ export async function checkMissingPorts(
         if (vmId === '') return
         const attachments = await cloud.attachmentsOf(vmId, signal)
         if (!attachments && !(await isGone(cloud, vmId, state.vms, signal))) return
+        const portIds = new Set(attachments?.map(one => one.portId))
+        const macAddresses = new Set(attachments?.map(one => one.macAddress))
         for (const { portId, macAddress } of group) {
-          const isAttached = attachments?.some(one => one.portId === portId || one.macAddress === macAddress)
+          const isAttached = (portId !== undefined && portIds.has(portId)) || macAddresses.has(macAddress)
           portChecks.set(identityOf({ portId, macAddress }), isAttached ? 'attached' : 'detached')
         }
       } catch (error) {
@@ -204,10 +209,6 @@ async function isGone(cloud: Cloud, vmId: string, vms: readonly Vm[], signal: Ab
   const others = vms.flatMap(({ id }) => (id === undefined || id === vmId ? [] : [id])).slice(0, 3)
   if (others.length > 0 && (await cloud.seesServers(others, signal))) return true
   return cloud.wasDeleted(vmId, signal)
-}
-
-function isSamePort(missing: MissingPort, port: Port): boolean {
-  return missing.portId === undefined ? port.macAddress === missing.macAddress : port.id === missing.portId
 }
 
 export function rulesOf(settings: SyncSettings, createdAt: string | undefined): SelectionRules {

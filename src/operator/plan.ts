@@ -14,6 +14,7 @@ import { primaryPort, primaryPortOf } from './primary-port.ts'
 import {
   type DeliveredInterface,
   decideOutcomes,
+  heirFinder,
   matchNodes,
   type Outcome,
   releaseOutcome,
@@ -85,10 +86,11 @@ const notReadyYet = new Set<Verdict['reason']>(['PortNotBound', 'StatusNotAllowe
 
 /** Plans the deletion of an object: removes its interfaces, or hands them over to another object that selects them. */
 export function planRelease(source: string, all: readonly DeliveredNode[], claims: readonly Claim[]): NodePlan[] {
+  const findHeir = heirFinder(claims)
   const drafts = all.flatMap(node => {
     const own = node.interfaces.map((nic): DeliveredInterface => {
       const outcome: Outcome =
-        nic.source === source ? releaseOutcome({ claims }, node, nic, `${source} was deleted`) : { action: 'ignore' }
+        nic.source === source ? releaseOutcome(findHeir, node, nic, `${source} was deleted`) : { action: 'ignore' }
       return { node, vmId: node.instanceId, nic, outcome }
     })
     return own.some(({ outcome }) => outcome.action !== 'ignore') ? [draftOf(node, own, new Set())] : []
@@ -105,8 +107,7 @@ interface Draft {
 }
 
 /** The cluster may have an empty config of the node. */
-function newDraft(nodeName: string, instanceId: string, all: readonly DeliveredNode[]): Draft {
-  const delivered = all.find(node => node.nodeName === nodeName)
+function newDraft(nodeName: string, instanceId: string, delivered: DeliveredNode | undefined): Draft {
   return { nodeName, instanceId, interfaces: [], why: [], ...(delivered && { delivered }) }
 }
 
@@ -150,6 +151,7 @@ function selectNewPorts(
   // A page that moved while the list was read, or a broken cloud, lists a port twice.
   const unique = new Map(observed.ports.map(port => [port.id, port]))
   const ports = Map.groupBy(unique.values(), port => port.serverId)
+  const nodes = new Map(observed.delivered.map(node => [node.nodeName, node]))
   return [...vmsById(observed.vms).keys()].flatMap((vmId): Verdict[] => {
     const own = ports.get(vmId) ?? []
     const undelivered = own.filter(port => !isDelivered(port)).map(port => ({ port, ...judge(port, observed) }))
@@ -164,7 +166,7 @@ function selectNewPorts(
       return [...refused, ...candidates.map(({ port }): Verdict => ({ portId: port.id, vm: vmId, ...refusal }))]
     }
     if (candidates.length === 0) return refused
-    const draft = drafts.get(name.node) ?? newDraft(name.node, vmId, observed.delivered)
+    const draft = drafts.get(name.node) ?? newDraft(name.node, vmId, nodes.get(name.node))
     drafts.set(name.node, draft)
     return [...refused, ...addPorts(draft, vmId, candidates, observed)]
   })

@@ -8,7 +8,7 @@
  */
 import type { Interface } from '../contract/interfaces.ts'
 import type { Port } from './cloud.ts'
-import { type DeliveredNode, identityOf, type Observed, type Vm } from './observed-state.ts'
+import { type Claim, type DeliveredNode, identityOf, type Observed, type Vm } from './observed-state.ts'
 import { addressesIn } from './verdicts.ts'
 
 export type Outcome =
@@ -36,36 +36,58 @@ const minRemovalsOnHold = 3
 const maxRemovedShare = 0.2
 
 export function decideOutcomes(observed: Observed, nodes: readonly NodeOfVm[]): DeliveredInterface[] {
-  const vms = vmsById(observed.vms)
-  const findPort = portFinder(observed.ports)
+  const lookups = lookupsOf(observed)
   return nodes.flatMap(({ node, vmId }) =>
-    node.interfaces.map(nic => ({ node, vmId, nic, outcome: decideOutcome(observed, vms, findPort, node, vmId, nic) })),
+    node.interfaces.map(nic => ({ node, vmId, nic, outcome: decideOutcome(observed, lookups, node, vmId, nic) })),
   )
+}
+
+/** Made once for all interfaces: clouds and other objects choose how long the lists are. */
+interface Lookups {
+  vms: ReadonlyMap<string, Vm>
+  /** An entry of vmNames has no known id. */
+  hasUnresolvedVm: boolean
+  subnetIds: ReadonlySet<string>
+  otherSources: ReadonlySet<string>
+  findPort: FindPort
+  findHeir: FindHeir
+}
+
+function lookupsOf({ vms, subnets, claims, ports }: Observed): Lookups {
+  return {
+    vms: vmsById(vms),
+    hasUnresolvedVm: vms.some(vm => vm.id === undefined),
+    subnetIds: new Set(subnets.map(subnet => subnet.id)),
+    otherSources: new Set(claims.map(claim => claim.source)),
+    findPort: portFinder(ports),
+    findHeir: heirFinder(claims),
+  }
 }
 
 function decideOutcome(
   observed: Observed,
-  vms: ReadonlyMap<string, Vm>,
-  findPort: FindPort,
+  lookups: Lookups,
   node: DeliveredNode,
   vmId: string | undefined,
   nic: Interface,
 ): Outcome {
+  const { vms, hasUnresolvedVm, subnetIds, otherSources, findPort, findHeir } = lookups
   const port = findPort(nic, vmId)
   const isOnVm = port !== undefined && port.serverId === vmId
   const match = port && addressesIn(port, observed.subnets)
   const isSelected = isOnVm && match !== undefined && 'subnet' in match
-  if (!isOurs(observed, nic, isSelected)) return { action: 'ignore' }
+  // Ours: delivered by this object; or selected by it, and delivered by no object that still exists (an older operator, or
+  // an object that was deleted with Retain).
+  const isOurs = nic.source === observed.source || (isSelected && !otherSources.has(nic.source ?? ''))
+  if (!isOurs) return { action: 'ignore' }
 
-  if (vmId === undefined || !vms.has(vmId)) {
-    // An entry of vmNames without a known id may be this very VM: then the user did not remove it.
-    const hasUnresolvedVm = observed.vms.some(vm => vm.id === undefined)
-    if (!hasUnresolvedVm) return releaseOutcome(observed, node, nic, 'its VM is no longer in vmNames')
-  }
+  // An entry of vmNames without a known id may be this very VM: then the user did not remove it.
+  if ((vmId === undefined || !vms.has(vmId)) && !hasUnresolvedVm)
+    return releaseOutcome(findHeir, node, nic, 'its VM is no longer in vmNames')
   if (isOnVm && match) {
     if ('subnet' in match) return { action: 'keep', port }
-    const edit = observed.subnetsSelectedById && !observed.subnets.some(subnet => subnet.id === nic.subnetId)
-    if (edit) return releaseOutcome(observed, node, nic, 'its subnet is no longer selected')
+    const edit = observed.subnetsSelectedById && !subnetIds.has(nic.subnetId ?? '')
+    if (edit) return releaseOutcome(findHeir, node, nic, 'its subnet is no longer selected')
     return { action: 'remove', why: match.message, edit: false }
   }
   const check = observed.portChecks.get(identityOf(nic))
@@ -75,25 +97,26 @@ function decideOutcome(
     : { action: 'keep' }
 }
 
-/**
- * Ours: delivered by this object; or selected by it, and delivered by no object that still exists (an older operator, or
- * an object that was deleted with Retain).
- */
-function isOurs({ source, claims }: Observed, nic: Interface, isSelected: boolean): boolean {
-  if (nic.source === source) return true
-  return isSelected && !claims.some(claim => claim.source === nic.source)
+/** The first other object that selects the interface. */
+type FindHeir = (node: DeliveredNode, nic: Interface) => Claim | undefined
+
+export function heirFinder(claims: readonly Claim[]): FindHeir {
+  const byVm = new Map<string, { claim: Claim; subnetIds: ReadonlySet<string> }[]>()
+  for (const claim of claims) {
+    const one = { claim, subnetIds: new Set(claim.subnetIds) }
+    for (const vmId of new Set(claim.vmIds)) {
+      const others = byVm.get(vmId)
+      if (others) others.push(one)
+      else byVm.set(vmId, [one])
+    }
+  }
+  return ({ instanceId = '' }, { subnetId = '' }) =>
+    byVm.get(instanceId)?.find(({ subnetIds }) => subnetIds.has(subnetId))?.claim
 }
 
 /** An interface that another object selects too is handed over instead of removed and configured again. */
-export function releaseOutcome(
-  { claims }: Pick<Observed, 'claims'>,
-  node: DeliveredNode,
-  nic: Interface,
-  why: string,
-): Outcome {
-  const heir = claims.find(
-    claim => claim.vmIds.includes(node.instanceId ?? '') && claim.subnetIds.includes(nic.subnetId ?? ''),
-  )
+export function releaseOutcome(findHeir: FindHeir, node: DeliveredNode, nic: Interface, why: string): Outcome {
+  const heir = findHeir(node, nic)
   return heir ? { action: 'handOver', to: heir.source } : { action: 'remove', why, edit: true }
 }
 
@@ -123,8 +146,8 @@ export function matchNodes({ delivered, vms }: Pick<Observed, 'delivered' | 'vms
     vm => nodeKey(vm.name ?? ''),
   )
   return delivered.map(node => {
-    const [first, ...others] = byName.get(nodeKey(node.nodeName)) ?? []
-    return { node, vmId: node.instanceId || (others.length === 0 ? first?.id : undefined) }
+    const named = byName.get(nodeKey(node.nodeName)) ?? []
+    return { node, vmId: node.instanceId || (named.length === 1 ? named[0]?.id : undefined) }
   })
 }
 

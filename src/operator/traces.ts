@@ -83,10 +83,11 @@ export function createTraces(tracer: Tracer, timed: InspectDeps['timed'], now: (
   /** Ends the traces of earlier deliveries whose nodes are configured or failed now. */
   function recordResults({ findings, delivered }: SyncResult, { start, end }: Pick<Span, 'start' | 'end'>): void {
     if (awaited.size === 0) return
+    const nodesNow = new Set(delivered)
     for (const { nodeName, state } of findings.nodes) {
       const key = `${findings.target.providerId} ${nodeName}`
       const context = awaited.get(key)
-      if (!context || delivered.includes(nodeName) || (state !== 'Configured' && state !== 'Failed')) continue
+      if (!context || nodesNow.has(nodeName) || (state !== 'Configured' && state !== 'Failed')) continue
       awaited.delete(key)
       tracer.record({
         ...childOf(context),

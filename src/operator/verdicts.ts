@@ -75,9 +75,13 @@ export interface Match {
 
 /** The port's addresses in the selected subnets, or a refusal if it has none. */
 export function addressesIn(port: Port, subnets: readonly Subnet[]): Match | Refusal {
-  const all = subnets.flatMap((subnet, order) =>
-    port.addresses.filter(ip => ip.subnetId === subnet.id).map(({ address }) => ({ order, subnet, address })),
-  )
+  const selected = new Map(subnets.map((subnet, order) => [subnet.id, { order, subnet }]))
+  const all = port.addresses
+    .flatMap(({ subnetId, address }) => {
+      const found = selected.get(subnetId)
+      return found ? [{ ...found, address }] : []
+    })
+    .sort((a, b) => a.order - b.order)
   const usable = all.filter(({ subnet }) => subnet.networkId === port.networkId)
   const [first] = usable
   if (first) return { ...first, addresses: usable.length > 1 ? usable.flatMap(withPrefix) : [] }

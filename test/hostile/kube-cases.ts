@@ -1,12 +1,14 @@
 /**
  * Hostile answers of the Kubernetes API to each component: lists, watches, events, writes, and reviews of callers.
  */
+import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { recordsPath } from '../../src/contract/inventory.ts'
 import { planPath } from '../../src/contract/operator-api.ts'
 import { providerHeader, violaPath } from '../../src/contract/viola.ts'
 import { clusterId, type OperatorEnvironment } from '../operator/environment.ts'
+import { eventually } from '../support/eventually.ts'
 import { bodies } from './bodies.ts'
 import { answers } from './connections.ts'
 import { type HostileKube, type Kind, type KubeCase, kubeTarget, reviews, type Verb } from './kube.ts'
@@ -40,7 +42,8 @@ export function kubeCases(component: KubeUser, { kube, environment, namespace }:
     ...Object.entries(answers).map(([name, raw]): [string, KubeCase['answer']] => [name, { raw }]),
   ]
   const provoke = provocations(environment)[component]
-  return hostile.flatMap(([what, answer], index) => {
+  const manyRequests = component === 'viola' ? requestsDuringList(kube, environment, namespace) : []
+  const cases = hostile.flatMap(([what, answer], index) => {
     // They take turns with every answer: all of them use the same client.
     const kind = kinds[index % kinds.length]
     const taken = verbs.filter((_, at) => (index + at) % 2 === 0)
@@ -70,6 +73,38 @@ export function kubeCases(component: KubeUser, { kube, environment, namespace }:
         : []),
     ]
   })
+  return [...cases, ...manyRequests]
+}
+
+/** While its watch is broken, Viola lists the cluster for requests. The lists are just below the limits. */
+function requestsDuringList(kube: HostileKube, { caller }: OperatorEnvironment, namespace: string): KubeCases[] {
+  const target = kubeTarget('nodeConfigs', 'list', namespace)
+  const { head, tail, entry } = target.expected
+  const listOf = (unit: string, count: number) =>
+    `${head}${JSON.stringify(entry(0)).slice(0, -1)},"more":[${`${unit},`.repeat(count)}0]}${tail}`
+  const page = () => listOf('{}', 90_000).replace('"metadata":{', '"metadata":{"continue":"next",')
+  const lists: Record<string, () => string> = {
+    'empty objects': () => listOf('{}', 900_000),
+    texts: () => listOf(`"${'x'.repeat(99)}"`, 300_000),
+    'pages without an end': page,
+  }
+  return Object.entries(lists).map(([what, list]) => ({
+    name: `viola: a hundred requests during a list of ${what}`,
+    run: url => {
+      const headers = { authorization: `Bearer ${caller.token}`, [providerHeader]: 'p' }
+      const request = () =>
+        fetch(`${url}${violaPath}`, { headers, signal: AbortSignal.timeout(10_000) }).then(
+          answer => answer.arrayBuffer(),
+          () => {},
+        )
+      const text = list()
+      return kube.attack({ ...target, answer: { body: to => void to.end(text) } }, async () => {
+        // Until then it answers from its cache.
+        await eventually(async () => assert.match(await (await fetch(`${url}/readyz`)).text(), /"up":false/))
+        await Promise.all(Array.from({ length: 100 }, request))
+      })
+    },
+  }))
 }
 
 type Provocation = (url: string, review?: string) => Promise<void>

@@ -19,7 +19,7 @@ import { finish, none, type Totals } from './totals.ts'
 /** The groups of provision.sh, and the import by which a test file shows that it needs one. */
 const provisionGroups = {
   daemons: /rigs\/host\/(boot|network-manager|dhcp)\./,
-  kubernetes: /rigs\/kubernetes\/(rig|binaries)\./,
+  kubernetes: /rigs\/kubernetes\/(rig|binaries)\.|rigs\/vm\/kubelet\./,
   openstack: /rigs\/openstack\/rig\./,
   rabbitmq: /rigs\/rabbitmq\/rig\.|rabbitmq: 'local'/,
   postgres: /rigs\/postgres\/rig\./,

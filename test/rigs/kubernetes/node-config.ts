@@ -58,19 +58,19 @@ function withSandboxImage([table = '', ...rest]: string[]): string[] {
 
 export interface KubeletOptions {
   address: string
-  cgroup: string
   serving: Pair
   clientCa: string
 }
 
-export function kubeletConfig({ address, cgroup, serving, clientCa }: KubeletOptions): object {
+/** Settings of a kubelet that shares the kernel with others: they would remove each other's Pods in one cgroup. */
+export function inCgroup(cgroup: string): object {
+  return { failCgroupV1: false, cgroupDriver: 'cgroupfs', cgroupRoot: `/${cgroup}` }
+}
+
+export function kubeletConfig({ address, serving, clientCa }: KubeletOptions): object {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
-    failCgroupV1: false,
-    cgroupDriver: 'cgroupfs',
-    // Two kubelets on one kernel would remove each other's Pods.
-    cgroupRoot: `/${cgroup}`,
     containerRuntimeEndpoint: 'unix:///run/containerd/containerd.sock',
     authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: clientCa } },
     authorization: { mode: 'Webhook' },

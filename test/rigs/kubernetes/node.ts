@@ -12,7 +12,7 @@ import { type Daemon, type RunOptions, type RunResult, run, startDaemon, waitFor
 import { binary } from './binaries.ts'
 import { bridge, type ControlPlane, kubeconfigText } from './control-plane.ts'
 import { writePauseImage } from './images.ts'
-import { cniPlugin, containerdConfig, kubeletConfig, runtimeSpec } from './node-config.ts'
+import { cniPlugin, containerdConfig, inCgroup, kubeletConfig, runtimeSpec } from './node-config.ts'
 
 export interface NodeOptions {
   name: string
@@ -71,7 +71,7 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
     'client-key': serving.key,
   })
   await writeFile(join(disk, 'kubeconfig'), kubeconfig)
-  const config = kubeletConfig({ address, cgroup, serving, clientCa: cp.authority.cert })
+  const config = { ...kubeletConfig({ address, serving, clientCa: cp.authority.cert }), ...inCgroup(cgroup) }
   await writeFile(join(disk, 'kubelet.json'), JSON.stringify(config))
 
   const powerOn = async (bootID: string): Promise<Machine> => {

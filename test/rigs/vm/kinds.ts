@@ -10,3 +10,4 @@ export type GuestKind =
   | `${'bullseye' | 'trixie' | 'forky'}-${(typeof guestKinds)[number]}`
   | 'selinux'
   | 'arm64'
+  | 'kubelet'

@@ -29,7 +29,7 @@ test: install-packages install-tools ## run all tests that need no external serv
 e2e: install-packages ## run the tests against real Kubernetes, OpenStack and others; ONLY=word selects files by path
 	@npm run --silent e2e
 
-vm: install-packages ## run the tests on real virtual machines (QEMU, root); ONLY=word selects files by path
+vm: install-packages ## run the tests on real virtual machines (QEMU, root); ONLY=word selects files by path, CASES=core those of CI
 	@node_modules/.bin/node scripts/e2e.ts vm
 
 check: install-packages ## check types, lint, generated files and repository rules

@@ -1,6 +1,6 @@
 /**
  * `make e2e`: the tests against real servers (*.e2e.test.ts), each file in its own namespaces, two at a time.
- * `make vm` (argument vm): the tests on virtual machines (*.vm.test.ts), one at a time.
+ * `make vm` (argument vm): the tests on virtual machines (*.vm.test.ts), two at a time. CASES=core runs those of CI.
  *
  * ONLY=word runs the files with that word in their path. Installs or builds missing programs first.
  */
@@ -35,9 +35,18 @@ const provisionGroups = {
 /** Files that run for minutes. */
 const slowFiles = ['agent/killed.', 'controller/scale.', 'viola/real.', 'system/scenarios.']
 
+/** What CI runs on virtual machines: files, and in each the tests with these names. */
+const coreCases: Readonly<Record<string, string>> = {
+  'test/vm/three-nics.vm.test.ts': '^netplan:',
+  'test/vm/hot-plug.vm.test.ts': '^(netplan|networkmanager):',
+  'test/vm/takeover.vm.test.ts': '^networkmanager:',
+  'test/vm/power-cut.vm.test.ts': '^netplan: .*1 each',
+}
+
 process.chdir(root)
 const kind = process.argv[2] === 'vm' ? 'vm' : 'e2e'
-const files = testFiles(environment()['ONLY'])[kind]
+const names = environment()['CASES'] === 'core' ? coreCases : undefined
+const files = testFiles(environment()['ONLY'])[kind].filter(file => !names || file in names)
 
 const problem = files.length > 0 ? ((await isolationUnavailable()) ?? (await provision())) : undefined
 if (problem) console.log(`cannot run the tests: ${problem}`)
@@ -49,7 +58,7 @@ async function runAll(): Promise<Totals> {
   const isSlow = (file: string) => slowFiles.some(name => file.includes(name))
   const slowFirst = [...files.filter(isSlow), ...files.toReversed().filter(file => !isSlow(file))]
   console.log(`${files.length} files; each file prints its result at its end`)
-  return runTests(slowFirst, kind === 'vm' ? onGuests : againstServers)
+  return runTests(slowFirst, { ...(kind === 'vm' ? onGuests : againstServers), ...(names && { names }) })
 }
 
 /** Installs what the files need, by their path and their imports. Returns the problem, or undefined. */

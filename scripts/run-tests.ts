@@ -19,6 +19,8 @@ export interface Run {
   fileTimeout: number
   /** Files at a time. */
   workers: number
+  /** By file, a pattern of the names of the tests to run. Without it, all tests run. */
+  names?: Readonly<Record<string, string>>
   print: (line: string) => void
 }
 
@@ -32,8 +34,8 @@ export const quick: Run = {
 export const asRoot: Run = { ...quick, isolated: true }
 /** Servers mostly wait for each other: two files at a time take half as long as one after the other. */
 export const againstServers: Run = { ...asRoot, testTimeout: 10 * 60_000, fileTimeout: 25 * 60_000, workers: 2 }
-/** One at a time: an emulated guest uses a core, and a second one would slow down its boot. */
-export const onGuests: Run = { ...againstServers, testTimeout: 40 * 60_000, fileTimeout: 90 * 60_000, workers: 1 }
+/** An emulated guest uses one core. */
+export const onGuests: Run = { ...againstServers, testTimeout: 90 * 60_000, fileTimeout: 3 * 60 * 60_000 }
 
 /** Hundreds of short processes load the same modules. The cache halves their start time. */
 const compileCache = join(root, 'node_modules/.cache/compiled')
@@ -54,20 +56,24 @@ export async function runTests(files: readonly string[], run: Run): Promise<Tota
   return totals
 }
 
-async function runFile(file: string, { isolated, testTimeout, fileTimeout, print }: Run): Promise<Totals> {
+async function runFile(file: string, { isolated, testTimeout, fileTimeout, print, names }: Run): Promise<Totals> {
   const work = await mkdtemp(join(tmpdir(), 'multinic-test-'))
   const started = Date.now()
   const chunks: Buffer[] = []
   const output = (chunk: Buffer) => chunks.push(chunk)
   try {
     const report = join(work, 'totals.json')
-    const command = [process.execPath, `--test-timeout=${testTimeout}`, ...reporters(report), file]
+    const selected = names?.[file] === undefined ? [] : [`--test-name-pattern=${names[file]}`]
+    const command = [process.execPath, `--test-timeout=${testTimeout}`, ...selected, ...reporters(report), file]
     // TMPDIR: a killed file leaves its temporary files below our directory. NODE_TEST_CONTEXT: the test of this file runs
     // inside a test, and a process that inherits the context would report to it.
     const env = { TMPDIR: work, NODE_TEST_CONTEXT: '', NODE_COMPILE_CACHE: compileCache }
     const options = { within: fileTimeout, env, output }
     const { code, timedOut } = await (isolated ? runIsolated : runWithin)(command, options)
-    const totals = failedAtLeast(await totalsOf(report), code !== 0)
+    const counted = await totalsOf(report)
+    const isEmpty = counted.passed + counted.failed + counted.skipped === 0
+    const totals = failedAtLeast(counted, code !== 0 || isEmpty)
+    if (isEmpty) print(`${file}: no test ran`)
     print(`\n${withoutSummary(Buffer.concat(chunks).toString()).trim()}`)
     if (timedOut) print(`${file}: killed after ${fileTimeout / 60_000} minutes: a handle stayed open`)
     print(`${file}: ${summary(totals)} in ${((Date.now() - started) / 1000).toFixed(1)} s`)

@@ -20,7 +20,7 @@ import { createNetwork, type Network, type NetworkOptions, type Nic } from './ne
 import { waitForBoot } from './state.ts'
 
 export { type GuestKind, guestKinds } from './kinds.ts'
-export { about, apartFrom, sameState, stateOf, waitForBoot } from './state.ts'
+export { about, apartFrom, sameState, stateOf, waitForBoot, withoutSlotNames } from './state.ts'
 
 export interface GuestOptions {
   kind: GuestKind

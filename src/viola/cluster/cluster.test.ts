@@ -8,15 +8,15 @@ import { silent } from '../../telemetry/log.ts'
 import { type Cluster, openCluster } from './cluster.ts'
 
 /** An API server that refuses watches and keeps lists until they are released. */
-const held = new Set<ServerResponse>()
+const unanswered = new Set<ServerResponse>()
 let [lists, peak, watches] = [0, 0, 0]
-let isHolding = false
+let isWaiting = false
 const release = () => {
-  isHolding = false
-  for (const response of held) answer(response)
+  isWaiting = false
+  for (const response of unanswered) answer(response)
 }
 function answer(response: ServerResponse): void {
-  held.delete(response)
+  unanswered.delete(response)
   response.end(JSON.stringify({ metadata: { resourceVersion: '1' }, items: [] }))
 }
 const server = createServer((request, response) => {
@@ -26,9 +26,9 @@ const server = createServer((request, response) => {
     return void response.writeHead(403).end('{}')
   }
   lists++
-  held.add(response)
-  peak = Math.max(peak, held.size)
-  if (!isHolding) answer(response)
+  unanswered.add(response)
+  peak = Math.max(peak, unanswered.size)
+  if (!isWaiting) answer(response)
 })
 
 let cluster: Cluster
@@ -45,10 +45,10 @@ after(async () => {
 
 test('while the watch is broken, waiting requests share one list of the cluster', async () => {
   await eventually(() => assert.ok(watches > 0 && cluster.problem()))
-  isHolding = true
+  isWaiting = true
   ;[lists, peak] = [0, 0]
   const early = cluster.observe()
-  await eventually(() => assert.ok(held.size > 0))
+  await eventually(() => assert.ok(unanswered.size > 0))
   const waiting = Array.from({ length: 100 }, () => cluster.observe())
   release()
   await Promise.all([early, ...waiting])

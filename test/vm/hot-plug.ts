@@ -16,15 +16,21 @@ export const requested = interfaceFor(nic, 0, {
 })
 const networks = [{ name: 'net-a', addresses: ['192.168.10.1/24', 'fd00:10::1/64', 'fe80::1/64'] }]
 
-/** Returns the guest, with its NIC configured. */
-export async function hotPlugCase(t: TestContext, options: Omit<GuestOptions, 'networks'>): Promise<Guest> {
+/** `inspect` runs before the agent, after its first run, and after the reboot. */
+export async function hotPlugCase(
+  t: TestContext,
+  options: Omit<GuestOptions, 'networks'>,
+  inspect: (guest: Guest) => Promise<void> = async () => {},
+): Promise<void> {
   const guest = await startGuest(t, { ...options, networks })
+  await inspect(guest)
   await guest.plug(nic)
 
   const applied = await guest.agent('apply', [requested])
   assert.equal(applied.report?.verdict, 'Configured', applied.log)
   await pings()
   const before = await stateOf(guest)
+  await inspect(guest)
 
   await guest.reboot()
   await sameState(guest, before)
@@ -35,7 +41,7 @@ export async function hotPlugCase(t: TestContext, options: Omit<GuestOptions, 'n
     assert.equal(again.report?.changed, 0, again.log)
   }
   await sameState(guest, before)
-  return guest
+  await inspect(guest)
 
   async function pings(): Promise<void> {
     for (const [ours, router] of [

@@ -16,6 +16,8 @@ release=bookworm manager=netplan arch=amd64 parameters=audit=0
 # Every unit and every module costs seconds in an emulated guest. runc runs the agent's container.
 packages=(systemd-sysv udev dbus iproute2 iputils-ping kmod procps e2fsprogs initramfs-tools zstd busybox-static
   qemu-guest-agent runc)
+# The security updates of the release, and more options of mmdebstrap.
+security=yes options=()
 # Runs last, with the root directory of the guest as its argument.
 customize() { :; }
 # shellcheck source=/dev/null
@@ -46,7 +48,7 @@ root=$work/root
 
 # The Debian mirrors of this machine, which have every release; otherwise the default of mmdebstrap.
 mapfile -t sources < <(apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' 'Component: main' | sort --unique |
-  sed -n "s/^Debian \(.*\)/deb \1 $release main\ndeb \1 $release-updates main/p; s/^Debian-Security \(.*\)/deb \1 $release-security main/p")
+  sed -n "s/^Debian \(.*\)/deb \1 $release main\ndeb \1 $release-updates main/p${security:+; s/^Debian-Security \(.*\)/deb \1 $release-security main/p}")
 
 # The packages of another processor run in qemu-user while they are installed.
 if [ "$arch" != "$(dpkg --print-architecture)" ]; then
@@ -65,7 +67,7 @@ printf '%s\n' virtio_pci virtio_blk virtio_net ext4 >"$work/initramfs-tools/modu
 mmdebstrap --quiet --variant=minbase --architectures="$arch" --include="$(IFS=,; echo "${packages[*]}")" \
   --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
   --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt=force-unsafe-io --aptopt='Acquire::Languages "none"' \
-  --essential-hook="copy-in $work/initramfs-tools /etc" \
+  --essential-hook="copy-in $work/initramfs-tools /etc" "${options[@]}" \
   "$release" "$root" "${sources[@]}" 9>&- >&2
 
 echo node-1 >"$root/etc/hostname"

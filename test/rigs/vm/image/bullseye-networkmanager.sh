@@ -1,2 +1,4 @@
 # Debian 11 with NetworkManager, the oldest with a kernel that the mirrors have.
 release=bullseye manager=networkmanager
+# The mirrors list security updates of this release that they do not have any more.
+security=

@@ -49,6 +49,7 @@ const timeOfDay: Record<string, string> = {
   'src/openstack/keystone.ts': 'a token without issue time',
   'src/operator/events/cloud-events.ts': 'delay of a notification',
   'src/operator/main.ts': 'spans of a trace',
+  'src/server/client-certificate.ts': 'expiry of a certificate',
   'src/server/reload.ts': 'age of a file',
   'src/viola/request-trace.ts': 'spans of a trace',
 }

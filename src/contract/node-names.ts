@@ -3,6 +3,7 @@
  *
  * Existing objects were created with this mapping. Changing it orphans them.
  */
+import { escaped } from '../runtime/truncate.ts'
 import { nodeConfigLabels } from './node-config.ts'
 
 /** A node's name as an object name (RFC 1123 subdomain). Two nodes may map to one name; the planner refuses that. */
@@ -18,7 +19,7 @@ export function objectName(nodeName: string): string {
 export function nodeNameError(name: string): string | undefined {
   if (isDotSegment(name)) return `"${name}" is a relative path`
   const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
-  const shown = name.replace(invisible, one => `\\u${(one.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
+  const shown = name.replace(invisible, escaped)
   return shown === name ? undefined : `"${shown}" has control or invisible characters`
 }
 

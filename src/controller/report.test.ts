@@ -12,6 +12,8 @@ const unusable: Record<string, [message: string, reason: string]> = {
   'a missing report': ['', 'the agent left no report (exit code 0)'],
   'a log in place of a report': ['panic: out of memory', 'the agent left no report, but: panic: out of memory'],
   'a truncated report': [`${' '.repeat(4_000)}${valid}`.slice(0, 4_096), 'the report is truncated'],
+  'a report of 10 MiB': [`${valid.slice(0, -1)},"more":"${'x'.repeat(10 * 1024 * 1024)}"}`, 'the report is truncated'],
+  'ten million nested lists': ['['.repeat(10_000_000), 'the report is truncated'],
   'a report in another format': [
     '{"version":2}',
     'the report has invalid fields: version, node, mode, generation, specHash',

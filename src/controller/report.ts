@@ -45,7 +45,8 @@ export function readReport(
   expected: ExpectedReport,
 ): JobResult {
   if (!message) return { missing: `the agent left no report (exit code ${exitCode})` }
-  const json = parseJson(message)
+  // The kubelet truncates it, so a longer one is not from a kubelet.
+  const json = Buffer.byteLength(message) > maxReportBytes ? undefined : parseJson(message)
   if (json === undefined) {
     const truncated = Buffer.byteLength(message) >= maxReportBytes
     return {

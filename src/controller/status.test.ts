@@ -172,3 +172,12 @@ test('a patch contains only the differences', () => {
   assert.deepEqual(mergePatch(configured, without), { bootID: null })
   assert.deepEqual(mergePatch({}, configured), configured)
 })
+
+test('texts of a report are shown without control characters and marks of the writing direction', () => {
+  const message = '\u202egnp.exe\u001b[2J\ud800'
+  const report = aReport(config, { interfaces: [aNic(0, { status: 'Failed', reason: 'X', message }), aNic(1)] })
+  const status = nextStatus(config, { ...success, message, result: { bootID: 'b', report } }, new Date(now))
+  const shown = '\\u202egnp.exe\\u001b[2J\\ud800'
+  assert.equal(status?.interfaceStatuses?.[0]?.message, shown)
+  assert.equal(status?.conditions?.find(({ type }) => type === 'Ready')?.message, shown)
+})

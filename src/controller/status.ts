@@ -5,6 +5,7 @@ import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import { equalJson } from '../contract/json.ts'
 import type { ConditionStatus, InterfaceStatus, NodeConfig, NodeConfigStatus } from '../contract/node-config.ts'
+import { truncate } from '../runtime/truncate.ts'
 import { isCurrent } from './plan/config-status.ts'
 import { type Requested, requestedOf } from './plan/requested.ts'
 import type { StatusUpdate } from './plan/step.ts'
@@ -106,7 +107,7 @@ function conditionOf(
     type,
     status: value ? 'True' : 'False',
     reason,
-    message: message.slice(0, 4_096),
+    message: truncate(message, 4_096),
     lastTransitionTime: since,
     ...(generation !== undefined && { observedGeneration: generation }),
   }
@@ -153,7 +154,7 @@ function reported(
     ...identityOf(nic),
     status: found.status,
     reason: found.reason,
-    ...(found.message && { message: found.message.slice(0, 1_024) }),
+    ...(found.message && { message: truncate(found.message, 1_024) }),
     ...(lastConfigured !== undefined && { lastConfigured }),
     lastChecked: at,
     ...(found.observed && { observed: found.observed }),
@@ -184,7 +185,7 @@ function removedInterface({ id, name, macAddress, portId, reason, message }: Int
     ...(portId && { portId }),
     status: 'Removed',
     reason,
-    ...(message && { message: message.slice(0, 1_024) }),
+    ...(message && { message: truncate(message, 1_024) }),
   }
 }
 

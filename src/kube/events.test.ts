@@ -171,3 +171,10 @@ test('a rejected Event is logged and fails nothing', async () => {
   await kube.close()
   await server.close()
 })
+
+test('control characters and marks of the writing direction are shown as escapes', () =>
+  withServer(async ({ recorder, stored }) => {
+    recorder.event(config('x'), 'Warning', 'Failed', 'name \u202egnp.exe\u001b[2J')
+    await recorder.flush()
+    assert.equal(stored()[0]?.message, 'name \\u202egnp.exe\\u001b[2J')
+  }))

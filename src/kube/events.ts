@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { createBucket } from '../runtime/token-bucket.ts'
+import { visible } from '../runtime/truncate.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Kube } from './api.ts'
 import { isAlreadyExists, isNotFound } from './errors.ts'
@@ -167,7 +168,8 @@ function eventFor(
 }
 
 /** By bytes, without splitting a character. */
-function truncate(text: string, maxBytes: number): string {
+function truncate(given: string, maxBytes: number): string {
+  const text = visible(given.slice(0, maxBytes + 1))
   const all = Buffer.from(text)
   if (all.length <= maxBytes) return text
   let end = maxBytes - 3

@@ -51,6 +51,11 @@ const cases: Record<string, [given: Partial<SyncOutcome>, type: string, expected
     'Ready',
     'False NeutronPortError: HTTP 500',
   ],
+  'texts of a cloud are shown without control characters and marks of the writing direction': [
+    { error: { reason: 'NovaError', message: 'name \u202egnp.exe\u001b[2J\ud800' }, findings: undefined },
+    'Ready',
+    'False NovaError: name \\u202egnp.exe\\u001b[2J\\ud800',
+  ],
   'Degraded shows the error': [
     { error: { reason: 'NeutronPortError', message: 'HTTP 500' } },
     'Degraded',

@@ -1,6 +1,22 @@
 /**
- * Truncates texts of other services before they are stored or shown.
+ * Makes texts of other services fit to be stored and shown.
  */
+
+/** Truncated, and without characters that move the cursor or change the order of what is shown. */
 export function truncate(text: string, maxLength: number): string {
-  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`
+  // First cut to a bounded length: an escape is longer than its character.
+  const shown = visible(text.slice(0, maxLength))
+  return text.length <= maxLength && shown.length <= maxLength ? shown : `${shown.slice(0, maxLength - 1)}…`
+}
+
+/** Writes control characters (except line ends and tabs), marks of the writing direction and other invisible ones as escapes. */
+export function visible(text: string): string {
+  return text.replace(/(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, escaped)
+}
+
+export function escaped(character: string): string {
+  return character
+    .split('')
+    .map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')
 }

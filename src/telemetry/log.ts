@@ -4,6 +4,8 @@
  * error: needs attention. warn: a problem that is retried. info: a change was made or decided. debug: everything else.
  * Secrets are never logged (G9): callers pass names, never values.
  */
+import { escaped } from '../runtime/truncate.ts'
+
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 export type Facts = Record<string, unknown>
 
@@ -22,6 +24,9 @@ export interface LogOptions {
   write?: (line: string) => void
 }
 
+/** What JSON does not escape, and what changes how a terminal shows a line. */
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
 const weight: Record<Level, number> = { debug: 10, info: 20, warn: 30, error: 40 }
 
 export function createLog(facts: Facts = {}, options: LogOptions = {}): Log {
@@ -30,7 +35,8 @@ export function createLog(facts: Facts = {}, options: LogOptions = {}): Log {
     (at: Level) =>
     (message: string, more: Facts = {}) => {
       if (weight[at] < weight[level]) return
-      write(`${JSON.stringify({ time: now().toISOString(), level: at, message, ...facts, ...more }, plain)}\n`)
+      const line = JSON.stringify({ time: now().toISOString(), level: at, message, ...facts, ...more }, plain)
+      write(`${line.replace(invisible, escaped)}\n`)
     }
   return {
     debug: logAt('debug'),

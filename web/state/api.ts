@@ -3,6 +3,7 @@
  */
 import type { Deviation, HistoryEntry, InventoryRecord, SearchHit } from '../../src/contract/inventory.ts'
 import type { OperatorVerdict } from '../../src/contract/operator-api.ts'
+import { parseShown } from './shown.ts'
 import { type StreamEvent, streamEvents } from './stream.ts'
 
 const basePath = '/v1/inventory'
@@ -38,7 +39,9 @@ async function get(path: string, signal?: AbortSignal, attempts = 4): Promise<Re
   throw new ApiError(response.status, `${response.status} · GET ${path.split('?')[0]}${detail ? ` · ${detail}` : ''}`)
 }
 
-const getJson = async <T>(path: string, signal?: AbortSignal) => (await (await get(path, signal)).json()) as T
+const bodyOf = async <T>(response: Response): Promise<T> => parseShown(await response.text())
+
+const getJson = async <T>(path: string, signal?: AbortSignal) => bodyOf<T>(await get(path, signal))
 
 const query = (values: Record<string, string | number | undefined>) =>
   new URLSearchParams(
@@ -54,7 +57,7 @@ export async function* recordPages(at?: string): AsyncGenerator<InventoryRecord[
     const response = await get(next)
     const link = /<(\/[^<>]*)>;\s*rel="?next"?/.exec(response.headers.get('link') ?? '')?.[1]
     next = link?.replace(/([?&])limit=\d+/, '$1limit=500')
-    yield (await response.json()) as InventoryRecord[]
+    yield await bodyOf<InventoryRecord[]>(response)
   }
 }
 
@@ -67,7 +70,7 @@ export async function recordOf(providerId: string, nodeName: string): Promise<In
 /** Verdicts on ignored ports and VMs. Undefined if the inventory runs without an operator. */
 export async function verdicts(): Promise<OperatorVerdict[] | undefined> {
   const response = await get('/v1/operator/verdicts?taken=false&limit=5000')
-  return response.status === 204 ? undefined : ((await response.json()) as { verdicts: OperatorVerdict[] }).verdicts
+  return response.status === 204 ? undefined : (await bodyOf<{ verdicts: OperatorVerdict[] }>(response)).verdicts
 }
 
 export const deviations = () => getJson<Deviation[]>(`${basePath}/deviations`)

@@ -6,6 +6,7 @@ import type { OperatorVerdict } from '../../src/contract/operator-api.ts'
 import { type Node, nodeKey, nodeOf } from '../model/nodes.ts'
 import { byName } from '../model/order.ts'
 import { ApiError, deviations, recentHistory, recordOf, recordPages, streamChanges, verdicts } from './api.ts'
+import { parseShown } from './shown.ts'
 
 export interface Data {
   phase: 'loading' | 'ready' | 'unreachable' | 'unauthorized'
@@ -182,7 +183,7 @@ export function openData(): DataSource {
         }
         for await (const { id, data: text } of streamChanges(lastId, onOpen, new AbortController().signal)) {
           lastId = id || lastId
-          addEntry(JSON.parse(text) as HistoryEntry)
+          addEntry(parseShown<HistoryEntry>(text))
         }
       } catch {}
       if (data.live === 'on') update({ lastContact: Date.now() })

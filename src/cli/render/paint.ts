@@ -26,8 +26,10 @@ export function symbolOf(state: string | undefined): string {
   return symbols[state ?? ''] ?? '·'
 }
 
-/** Replaces control characters except line ends and tabs. A lone carriage return would overwrite its line. */
+/**
+ * Replaces control characters except line ends and tabs, and invisible ones. A lone carriage return would overwrite its line,
+ * and marks of the writing direction would show a line in another order.
+ */
 export function harmless(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches control characters
-  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]|\r(?!\n)/g, '\ufffd')
+  return text.replace(/(?![\n\t\r])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|\r(?!\n)/gu, '\ufffd')
 }

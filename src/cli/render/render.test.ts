@@ -151,7 +151,8 @@ const terminals: Record<string, [boolean, Record<string, string>, boolean]> = {
 for (const [name, [terminal, env, expected]] of Object.entries(terminals))
   test(name, () => assert.equal(paintFor(terminal, env) === coloured, expected))
 
-test('no text contains terminal control sequences', () => {
+test('no text contains terminal control sequences or marks of the writing direction', () => {
+  assert.equal(harmless('a\u202eb\u2066c\u200b\u2028d\ud800'), 'a\ufffdb\ufffdc\ufffd\ufffdd\ufffd')
   assert.equal(harmless('a\u001b[31mb\u009b1m\rc\n\td\r\n'), 'a\ufffd[31mb\ufffd1m\ufffdc\n\td\r\n')
 })
 

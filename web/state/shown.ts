@@ -1,0 +1,6 @@
+/**
+ * Texts as the dashboard shows them.
+ */
+
+/** Names come from clouds: marks of the writing direction and other invisible characters would change what a person reads. */
+export const parseShown = <T>(text: string): T => JSON.parse(text.replace(/[\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')) as T

@@ -56,7 +56,6 @@ export async function startCloudStub({ key, vms, callMs, bus }: CloudStubOptions
   const ports = vmIds.flatMap((_, vm) => subnetIds.map((_, subnet) => portOf(vm, subnet, subnet)))
   const servers = vmIds.map((id, n) => ({ id, name: `worker-${n}`, metadata: {} }))
   const bodies: Record<string, string> = {
-    '/v2.0/ports': JSON.stringify({ ports }),
     '/v2.0/subnets': JSON.stringify({
       subnets: subnetIds.map((id, n) => ({
         id,
@@ -68,6 +67,22 @@ export async function startCloudStub({ key, vms, callMs, bus }: CloudStubOptions
     }),
     '/v2.0/networks': JSON.stringify({ networks: subnetIds.map((_, n) => ({ id: `net-${n}`, mtu: 1500 })) }),
     '/v2.1/servers/detail': JSON.stringify({ servers }),
+  }
+  const pages = new Map<string, string>()
+  /** The page after the marker, with a link if more follows. */
+  function portsPage(url: URL): string {
+    const known = pages.get(url.search)
+    if (known) return known
+    const limit = Number(url.searchParams.get('limit') ?? ports.length)
+    const marker = url.searchParams.get('marker')
+    const start = marker ? ports.findIndex(({ id }) => id === marker) + 1 : 0
+    const page = ports.slice(start, start + limit)
+    const next = new URL(url)
+    next.searchParams.set('marker', page.at(-1)?.id ?? '')
+    const links = start + limit < ports.length ? { ports_links: [{ rel: 'next', href: next.href }] } : {}
+    const body = JSON.stringify({ ports: page, ...links })
+    pages.set(url.search, body)
+    return body
   }
   const server = await startHttpServer(async (incoming, response) => {
     calls++
@@ -89,7 +104,8 @@ export async function startCloudStub({ key, vms, callMs, bus }: CloudStubOptions
         ...(bus && { rabbitMQUrls: [bus.url], rabbitMQId: bus.user, rabbitMQPw: encrypted(bus.password, key) }),
       }
       response.end(JSON.stringify({ data: { url: server.url, attributes } }))
-    } else response.end(bodies[path] ?? '{}')
+    } else if (path === '/v2.0/ports') response.end(portsPage(new URL(incoming.url ?? '', server.url)))
+    else response.end(bodies[path] ?? '{}')
   })
   return {
     ...server,
@@ -100,7 +116,7 @@ export async function startCloudStub({ key, vms, callMs, bus }: CloudStubOptions
     attach(vm) {
       const port = portOf(vm, 0, ports.length)
       ports.push(port)
-      bodies['/v2.0/ports'] = JSON.stringify({ ports })
+      pages.clear()
       return { id: port.id, deviceId: port.device_id }
     },
   }

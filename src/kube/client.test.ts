@@ -175,6 +175,14 @@ test('a list whose pages never end is refused', async () => {
   })
 })
 
+test('a list of empty pages without an end is refused', async () => {
+  const handler: Handler = (_, response) => json(response, 200, { metadata: { continue: 'more' }, items: [] })
+  await withServer(handler, async (kube, server) => {
+    await assert.rejects(kube.list(pods), /list of pods: more than \d+ bytes/)
+    assert.equal(server.requests.length, 1_537)
+  })
+})
+
 test('a read from an overloaded server is retried up to the limit', async () => {
   let busy = 2
   const handler: Handler = (_, response) => {

@@ -9,7 +9,7 @@ import { apiVersionOf, collectionPath, normalized, objectPath } from './paths.ts
 import { createTransport, type KubeResponse, type Request } from './transport.ts'
 import type { KubeObject, Resource } from './types.ts'
 import { defaultWatchTimes, type WatchTimes, watchStream } from './watch.ts'
-import { maxKeptBytes, weightOf } from './weight.ts'
+import { maxKeptBytes, perPage, weightOf } from './weight.ts'
 
 export interface ConnectOptions {
   log?: Log
@@ -69,12 +69,14 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
         signal: options.signal,
       })
       const page = pageOf<T>(resource, body)
+      kept += perPage
       for (const item of page.items ?? []) {
         const object = keep(normalized(resource, item))
         kept += weightOf(object)
-        if (kept > maxKeptBytes) throw new Error(`list of ${resource.plural}: more than ${maxKeptBytes} bytes`)
         items.push(object)
+        if (kept > maxKeptBytes) break
       }
+      if (kept > maxKeptBytes) throw new Error(`list of ${resource.plural}: more than ${maxKeptBytes} bytes`)
       resourceVersion = page.metadata?.resourceVersion ?? resourceVersion
       next = page.metadata?.continue
     } while (next)

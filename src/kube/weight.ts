@@ -6,6 +6,9 @@
 /** Five thousand node configs with ten interfaces each have less than half. */
 export const maxKeptBytes = 96 * 1024 * 1024
 
+/** A page without items weighs this much: empty pages end too. */
+export const perPage = 64 * 1024
+
 /** Bytes of a value without its text: a header and a slot. */
 const perValue = 24
 

@@ -3,8 +3,9 @@
  *
  * Existing objects were created with this mapping. Changing it orphans them.
  */
-import { escaped } from '../runtime/truncate.ts'
+
 import { nodeConfigLabels } from './node-config.ts'
+import { escaped } from './truncate.ts'
 
 /** A node's name as an object name (RFC 1123 subdomain). Two nodes may map to one name; the planner refuses that. */
 export function objectName(nodeName: string): string {

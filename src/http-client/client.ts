@@ -7,10 +7,10 @@
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request as send } from 'undici'
+import { truncate } from '../contract/truncate.ts'
 import { isLinkLocal, urlOf } from '../contract/url.ts'
 import { BodyError, type BodyLimits, maxElements, parseJson, readBody } from '../runtime/bounded-body.ts'
 import { retry } from '../runtime/retry.ts'
-import { truncate } from '../runtime/truncate.ts'
 import { detailOf, isRetryable, ServiceError } from './errors.ts'
 
 export interface Call {

@@ -4,7 +4,7 @@
  * A message contains the service, the path without its query, the status, the service's own detail and the request id. It
  * never contains a header, a request body or a query.
  */
-import { truncate } from '../runtime/truncate.ts'
+import { truncate } from '../contract/truncate.ts'
 
 export type FailureKind = 'answer' | 'connection' | 'timeout' | 'malformed'
 

@@ -5,8 +5,8 @@
  * a restart. Events are sent in the background with limits; a failure is logged and never reaches the caller.
  */
 import { createHash } from 'node:crypto'
+import { visible } from '../contract/truncate.ts'
 import { createBucket } from '../runtime/token-bucket.ts'
-import { visible } from '../runtime/truncate.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Kube } from './api.ts'
 import { isAlreadyExists, isNotFound } from './errors.ts'

@@ -5,11 +5,11 @@
  * newer path, on 404 the older one, and remembers which one answered.
  */
 import { contrabassAnswer } from '../contract/contrabass.ts'
+import { truncate } from '../contract/truncate.ts'
 import { withoutSlash } from '../contract/url.ts'
 import type { Http } from '../http-client/client.ts'
 import { isNotFound, ServiceError } from '../http-client/errors.ts'
 import { explain } from '../runtime/errors.ts'
-import { truncate } from '../runtime/truncate.ts'
 import { decryptPassword } from './cipher.ts'
 
 const paths = ['/v1/contrabass/admin/infra/provider/{id}', '/api/providers/{id}']

@@ -2,10 +2,10 @@
  * Reads all pages of a list by the links of Neutron and Nova.
  */
 import { z } from 'zod'
+import { truncate } from '../contract/truncate.ts'
 import { ServiceError } from '../http-client/errors.ts'
 import { parseJson } from '../runtime/bounded-body.ts'
 import { messageOf } from '../runtime/errors.ts'
-import { truncate } from '../runtime/truncate.ts'
 
 export type Query = [string, string][]
 

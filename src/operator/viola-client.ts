@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 import { completeInterfaces } from '../contract/interfaces.ts'
 import { isDotSegment } from '../contract/node-names.ts'
+import { truncate } from '../contract/truncate.ts'
 import { withoutSlash } from '../contract/url.ts'
 import {
   providerHeader,
@@ -18,7 +19,6 @@ import {
 } from '../contract/viola.ts'
 import type { Http, HttpAnswer, HttpRequest } from '../http-client/client.ts'
 import { detailOf, ServiceError } from '../http-client/errors.ts'
-import { truncate } from '../runtime/truncate.ts'
 import type { DeliveredNode } from './observed-state.ts'
 
 export interface ViolaClient {

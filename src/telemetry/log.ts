@@ -4,7 +4,7 @@
  * error: needs attention. warn: a problem that is retried. info: a change was made or decided. debug: everything else.
  * Secrets are never logged (G9): callers pass names, never values.
  */
-import { escaped } from '../runtime/truncate.ts'
+import { escaped } from '../contract/truncate.ts'
 
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 export type Facts = Record<string, unknown>

@@ -24,6 +24,8 @@ export interface ContainerOptions {
   dir: string
   namespace: string
   hostname: string
+  /** /sys/class of the container: the identity of the node (dmi), and an empty directory (net) for its NICs. */
+  sysClass: string
   /** Environment that marks the processes around the container; the container itself does not get it. */
   marker: Record<string, string>
   command: string[]
@@ -73,7 +75,7 @@ export async function startContainer(options: ContainerOptions): Promise<Running
   await writeFile(messageFile, '')
   const mounts = [...options.mounts, file(messageFile, options.terminationMessagePath, false)]
   await makeMountPoints(root, mounts)
-  await writeFile(fstab, fstabOf(root, mounts))
+  await writeFile(fstab, fstabOf(root, options.sysClass, mounts))
 
   const output = openSync(logFile, 'a')
   // Own process group: Ctrl-C in the terminal of the sandbox must not reach the container.
@@ -114,7 +116,7 @@ async function makeMountPoints(root: string, mounts: Mount[]): Promise<void> {
 }
 
 /** One `mount --all` for all entries: a process per mount would cost more than the container itself. */
-function fstabOf(root: string, mounts: Mount[]): string {
+function fstabOf(root: string, sysClass: string, mounts: Mount[]): string {
   const points = mountPoints()
   const bind = (source: string, target: string, options: string) => {
     const inherited = options.endsWith('ro') ? restrictionsOf(source, points) : []
@@ -126,6 +128,9 @@ function fstabOf(root: string, mounts: Mount[]): string {
     ...systemDirectories.map(name => bind(`/${name}`, join(root, name), 'rbind,ro')),
     `proc ${escaped(join(root, 'proc'))} proc nosuid,nodev,noexec 0 0`,
     `sysfs ${escaped(join(root, 'sys'))} sysfs ro,nosuid,nodev,noexec 0 0`,
+    // The kernel would show the identity of this machine, or none.
+    bind(join(root, 'sys/class/net'), join(sysClass, 'net'), 'bind'),
+    bind(sysClass, join(root, 'sys/class'), 'rbind,ro'),
     bind(join(root, 'proc/sys'), join(root, 'proc/sys'), 'bind,ro'),
     ...devices.map(name => bind(`/dev/${name}`, join(root, 'dev', name), 'bind')),
     ...mounts.map(({ source, target, readOnly }) => bind(source, join(root, target), readOnly ? 'bind,ro' : 'bind')),

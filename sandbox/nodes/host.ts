@@ -9,7 +9,7 @@ import type { ContainerOptions, Mount, RunningContainer } from './container.ts'
 import type { Fabric } from './fabric.ts'
 
 /** A container without the options that the host adds. */
-export interface Container extends Omit<ContainerOptions, 'namespace' | 'hostname' | 'marker'> {
+export interface Container extends Omit<ContainerOptions, 'namespace' | 'hostname' | 'sysClass' | 'marker'> {
   /** The Pod that it belongs to. */
   spec: PodSpec
 }

@@ -60,7 +60,8 @@ export function namespaceHost({ state, fabric, server, root, address, subnet, pr
     plug,
     unplug,
     mounts: pod => mountsOf(pod, path => machine.hostPath(root, path)),
-    start: container => machine.start({ ...container, namespace, hostname: server.name }),
+    start: container =>
+      machine.start({ ...container, namespace, hostname: server.name, sysClass: join(root, 'sys/class') }),
     remove: () => machine.removeNamespace(namespace),
   }
 }
@@ -88,7 +89,13 @@ const cloudInit = (macAddress: string) => `network:
 async function makeRoot(root: string, server: Server, macAddress: string): Promise<void> {
   const directories = [
     ...['etc/netplan', 'etc/systemd/network', 'etc/sysctl.d', 'etc/udev/rules.d', 'var/lib', 'run'],
-    ...['sys/class/dmi/id', 'proc/sys/kernel/random', 'proc/sys/net/ipv4/conf', 'proc/sys/net/ipv6/conf'],
+    ...[
+      'sys/class/dmi/id',
+      'sys/class/net',
+      'proc/sys/kernel/random',
+      'proc/sys/net/ipv4/conf',
+      'proc/sys/net/ipv6/conf',
+    ],
   ]
   for (const directory of directories) await mkdir(join(root, directory), { recursive: true })
   await writeFile(join(root, 'etc/os-release'), osRelease)

@@ -1,7 +1,7 @@
 /**
  * The hostPath volumes of a Pod: checks their type as a kubelet does, and returns mounts.
  */
-import { existsSync, type Stats, statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { PodObject } from '../../src/kube/types.ts'
@@ -12,14 +12,9 @@ export class MountFailure extends Error {}
 
 type Volume = NonNullable<PodObject['spec']['volumes']>[number]
 
-/** The kernel of this machine shows its own identity in every container. */
-const dmi = '/sys/class/dmi'
-
 /** Mounts of the first container; `hostPath` finds a path of the node on this machine. Creates what the types *OrCreate ask for. */
 export async function mountsOf(pod: Pick<PodObject, 'spec'>, hostPath: (path: string) => string): Promise<Mount[]> {
-  const mounts: Mount[] = existsSync(dmi)
-    ? [{ source: hostPath(dmi), target: dmi, readOnly: true, kind: 'directory' }]
-    : []
+  const mounts: Mount[] = []
   for (const { name, mountPath, readOnly = false } of pod.spec.containers[0]?.volumeMounts ?? []) {
     const volume = pod.spec.volumes?.find(each => each.name === name)
     if (!volume?.hostPath)

@@ -35,7 +35,7 @@ export interface HostImplementation {
 
 type RequestedInterface = AgentInput['interfaces'][number]
 
-/** The mounts of the controller's Job, and the identity that the kernel shows in every Pod. */
+/** The mounts of the controller's Job. */
 const mounted: [path: string, target: string][] = [
   ['/etc/netplan', '/etc/netplan'],
   ['/etc/systemd/network', '/etc/systemd/network'],
@@ -43,7 +43,6 @@ const mounted: [path: string, target: string][] = [
   ['/etc/udev/rules.d', '/etc/udev/rules.d'],
   ['/var/lib', '/var/lib/multinic'],
   ['/proc/sys/net', '/host/proc/sys/net'],
-  ['/sys/class', '/sys/class'],
   ['/proc/sys/kernel/random/boot_id', '/host/boot_id'],
 ]
 const spec: PodSpec = {

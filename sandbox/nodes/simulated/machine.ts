@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Host } from '../../../src/agent/host.ts'
 import { runAgent } from '../../../src/agent/main.ts'
 import { createLog } from '../../../src/telemetry/log.ts'
-import { type ContainerExit, type ContainerOptions, file, type RunningContainer } from '../container.ts'
+import { type ContainerExit, type ContainerOptions, file, type Mount, type RunningContainer } from '../container.ts'
 import type { Machine } from '../machine.ts'
 import { simulatedHost } from './host.ts'
 import { type Namespaces, runIp } from './ip.ts'
@@ -30,13 +30,14 @@ export function simulatedMachine(): Machine {
   }
 
   async function start(options: Omit<ContainerOptions, 'marker'>): Promise<RunningContainer> {
-    const { dir, env, command, terminationMessagePath } = options
+    const { dir, env, command, sysClass, terminationMessagePath } = options
     const namespace = found(options.namespace)
     const messageFile = join(dir, 'termination-log')
     const logFile = join(dir, 'log')
     await mkdir(dir, { recursive: true })
     await Promise.all([writeFile(messageFile, ''), writeFile(logFile, '')])
-    const mounts = [...options.mounts, file(messageFile, terminationMessagePath, false)]
+    const identity: Mount = { source: sysClass, target: '/sys/class', readOnly: true, kind: 'directory' }
+    const mounts = [identity, ...options.mounts, file(messageFile, terminationMessagePath, false)]
     const stop = { requested: false }
     const log = createLog({ part: 'agent' }, { write: line => appendFileSync(logFile, line) })
     let kill = () => {}

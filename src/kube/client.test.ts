@@ -74,7 +74,7 @@ test('paths, queries and bodies follow the Kubernetes API', async () => {
       return [`${method} ${path}${query.size ? `?${query}` : ''}${type}`, body]
     }
     await kube.list(nodes, { labelSelector: 'a in (b,c)', fieldSelector: 'metadata.name=x' })
-    const query = 'labelSelector=a+in+%28b%2Cc%29&fieldSelector=metadata.name%3Dx&limit=500'
+    const query = 'labelSelector=a+in+%28b%2Cc%29&fieldSelector=metadata.name%3Dx&limit=200'
     assert.deepEqual(lastRequest(), [`GET /api/v1/nodes?${query}`, undefined])
     await kube.create(pods, pod, { dryRun: true })
     assert.deepEqual(lastRequest(), ['POST /api/v1/namespaces/n/pods?dryRun=All application/json', pod])

@@ -43,7 +43,7 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
     attempts = 4,
     maxRetryDelayMs = 10_000,
     watchTimes = defaultWatchTimes,
-    pageSize = 500,
+    pageSize = 200,
   } = options
   const transport = createTransport(access, { log, requestTimeoutMs, attempts, maxRetryDelayMs })
 

@@ -186,8 +186,8 @@ async function responseFrom(response: Dispatcher.ResponseData): Promise<KubeResp
   return { status, headers, body }
 }
 
-/** A page of 500 node configs has less than half of either. */
-const limits = { bytes: 32 * 1024 * 1024, elements: 2_000_000 }
+/** Of a page: 3,000 elements for each object. Two such pages fit into the memory of the smallest component. */
+const limits = { bytes: 32 * 1024 * 1024, elements: 600_000 }
 
 async function bytesOf(body: Stream): Promise<Buffer> {
   try {

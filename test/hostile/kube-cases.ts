@@ -84,7 +84,7 @@ function requestsDuringList(kube: HostileKube, { caller }: OperatorEnvironment, 
     `${head}${JSON.stringify(entry(0)).slice(0, -1)},"more":[${`${unit},`.repeat(count)}0]}${tail}`
   const page = () => listOf('{}', 90_000).replace('"metadata":{', '"metadata":{"continue":"next",')
   const lists: Record<string, () => string> = {
-    'empty objects': () => listOf('{}', 900_000),
+    'empty objects': () => listOf('{}', 550_000),
     texts: () => listOf(`"${'x'.repeat(99)}"`, 300_000),
     'pages without an end': page,
   }

@@ -74,7 +74,9 @@ export function openCluster({
   const releasing = new AbortController()
   const breaker = createBreaker(now)
   const limit = createLimit(parallel)
-  const watched = monitored(kube, breaker.reset)
+  // The informer and the requests share lists: a list of a hostile cluster fits into the memory of Viola, two do not.
+  const list = shareNextRun(() => kube.list(nodeConfigs, { namespace }))
+  const watched = monitored({ ...kube, list: list as KubeClient['list'] }, breaker.reset)
   const informer = createInformer<NodeConfig>(watched.kube, nodeConfigs, { namespace, log })
   const cachedObjects = () => informer.list().filter(isValid)
   const cachedObject = (name: string) => ifValid(informer.get({ namespace, name }))
@@ -110,13 +112,12 @@ export function openCluster({
     else written.set(name, { object, uid: (object ?? cached)?.metadata.uid, at: now() })
   }
 
-  const listAll = shareNextRun(() => breaker.run(() => kube.list(nodeConfigs, { namespace })))
   const read = async (name: string) => ifValid(await breaker.run(() => kube.get(nodeConfigs, { namespace, name })))
 
   return {
     async observe() {
       if (!(informer.synced && watched.works())) {
-        const { items } = await listAll()
+        const { items } = await breaker.run(list)
         return snapshotOf(items.filter(isValid))
       }
       const get = (name: string) => newest(name, cachedObject(name))

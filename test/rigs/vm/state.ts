@@ -52,11 +52,15 @@ export async function stateOf(machine: Machine): Promise<GuestState> {
     addresses: real.flatMap(({ ifname, addr_info }) => addr_info.map(address => `${ifname} ${addressText(address)}`)),
     routes: [...routes4, ...routes6].filter(({ dst }) => dst !== 'fe80::/64').map(routeLine),
     rules: [...rules4, ...rules6].map(rule => JSON.stringify(rule)),
-    sysctls: settings.split('\n'),
-    files: files.split('\n'),
+    sysctls: linesOf(settings),
+    files: linesOf(files),
   }
   for (const lines of Object.values(state)) lines.sort()
   return state
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter(line => line !== '')
 }
 
 /** A link-local address has its own prefix route only if NetworkManager and not the kernel created it. */

@@ -29,3 +29,13 @@ export const admissionPolicyBindings: Resource<PolicyBinding> = {
   plural: 'validatingadmissionpolicybindings',
   namespaced: false,
 }
+
+/** A request that a validation of the policy does not pass is denied. */
+export function denyingBinding({ metadata }: Policy): PolicyBinding {
+  return {
+    apiVersion: policyApiVersion,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata,
+    spec: { policyName: metadata.name, validationActions: ['Deny'] },
+  }
+}

@@ -5,7 +5,7 @@
  * names are variables of the policy: the chart sets them to the values that it gives to the controller. CEL cannot list the
  * fields of an object, so the policy names every field by which a Pod gets more rights or runs another program.
  */
-import { policyApiVersion as apiVersion, type Policy, type PolicyBinding } from '../contract/admission.ts'
+import { policyApiVersion as apiVersion, denyingBinding, type Policy } from '../contract/admission.ts'
 import { agentInputVariable, agentTraceVariable } from '../contract/agent-input.ts'
 import { agentEnvironment } from './config.ts'
 import { agentName, allMounts, jobDeadlineSeconds, jobLabels } from './job.ts'
@@ -159,9 +159,4 @@ export const agentPolicy: Policy = {
   },
 }
 
-export const agentPolicyBinding: PolicyBinding = {
-  apiVersion,
-  kind: 'ValidatingAdmissionPolicyBinding',
-  metadata: { name, labels },
-  spec: { policyName: name, validationActions: ['Deny'] },
-}
+export const agentPolicyBinding = denyingBinding(agentPolicy)

@@ -2,7 +2,7 @@
  * Admission policy for NODE_CONDITION: the permission to patch nodes/status covers the whole status and the metadata of every
  * Node. With this policy the ServiceAccount of the controller can change only its own condition.
  */
-import { policyApiVersion as apiVersion, type Policy, type PolicyBinding } from '../contract/admission.ts'
+import { policyApiVersion as apiVersion, denyingBinding, type Policy } from '../contract/admission.ts'
 import { isController } from './agent-policy.ts'
 import { nodeCondition } from './node-condition.ts'
 
@@ -44,9 +44,4 @@ export const nodeConditionPolicy: Policy = {
   },
 }
 
-export const nodeConditionPolicyBinding: PolicyBinding = {
-  apiVersion,
-  kind: 'ValidatingAdmissionPolicyBinding',
-  metadata: { name, labels },
-  spec: { policyName: name, validationActions: ['Deny'] },
-}
+export const nodeConditionPolicyBinding = denyingBinding(nodeConditionPolicy)

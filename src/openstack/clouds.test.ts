@@ -1,13 +1,9 @@
 /** What is kept for each cloud, and for how long. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { countKept } from '../../test/support/garbage.ts'
 import { resolveSettings } from '../operator/config.ts'
 import { createOpenStackClouds, type OpenStackClouds } from './clouds.ts'
-
-setFlagsFromString('--expose_gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 const settings = resolveSettings({ CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola' })
 
@@ -18,12 +14,6 @@ function open(clouds: OpenStackClouds, user: string, projectId: string) {
 /** Nothing of the test refers to the clouds when it returns. */
 function rotate(clouds: OpenStackClouds): WeakRef<object>[] {
   return Array.from({ length: 50 }, (_, n) => new WeakRef(open(clouds, 'team/main', `project-${n}`)))
-}
-
-async function countKept(opened: readonly WeakRef<object>[]): Promise<number> {
-  await new Promise(setImmediate)
-  collectGarbage()
-  return opened.filter(ref => ref.deref() !== undefined).length
 }
 
 test('operator.md 12: a tenant who rotates its project does not fill the memory', async () => {

@@ -1,13 +1,9 @@
 /** What is kept for each Viola, and for how long. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { countKept } from '../../test/support/garbage.ts'
 import { resolveSettings } from './config.ts'
 import { createViolaClients, type ViolaClients } from './viola-clients.ts'
-
-setFlagsFromString('--expose_gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 const store = { list: async () => [], put: async () => {}, remove: async () => {} }
 const env = { CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola' }
@@ -25,13 +21,9 @@ function rotate(clients: ViolaClients): WeakRef<object>[] {
 test('operator.md 12: a tenant who rotates its token does not fill the memory', async () => {
   const clients = createViolaClients({ store })
   const rotated = rotate(clients)
-  await new Promise(setImmediate)
-  collectGarbage()
-  assert.equal(rotated.filter(ref => ref.deref() !== undefined).length, 1)
+  assert.equal(await countKept(rotated), 1)
   clients.forget('team/main')
-  await new Promise(setImmediate)
-  collectGarbage()
-  assert.equal(rotated.filter(ref => ref.deref() !== undefined).length, 0)
+  assert.equal(await countKept(rotated), 0)
   await clients.close()
 })
 

@@ -5,7 +5,7 @@
  * The policy evaluates the old object: remove the annotation first, then change the spec.
  */
 
-import { policyApiVersion as apiVersion, type Policy, type PolicyBinding } from '../admission.ts'
+import { policyApiVersion as apiVersion, denyingBinding, type Policy } from '../admission.ts'
 import { nodeConfigGroup } from '../node-config.ts'
 import { bizConfigAnnotations } from './biz-config.ts'
 
@@ -44,9 +44,4 @@ export const readOnlyPolicy: Policy = {
   },
 }
 
-export const readOnlyPolicyBinding: PolicyBinding = {
-  apiVersion,
-  kind: 'ValidatingAdmissionPolicyBinding',
-  metadata: { name },
-  spec: { policyName: name, validationActions: ['Deny'] },
-}
+export const readOnlyPolicyBinding = denyingBinding(readOnlyPolicy)

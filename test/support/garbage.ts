@@ -1,0 +1,12 @@
+/** Which objects the garbage collector leaves. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+setFlagsFromString('--expose_gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+export async function countKept(opened: readonly WeakRef<object>[]): Promise<number> {
+  await new Promise(setImmediate)
+  collectGarbage()
+  return opened.filter(ref => ref.deref() !== undefined).length
+}

@@ -9,6 +9,8 @@ export type IpResult = { items: unknown[]; error?: undefined } | { items?: undef
 
 /** The kernel's tables may change while it lists them. */
 const maxAttempts = 5
+/** Each listing that fails leaves a bracket before the next list. */
+const listPattern = /^\[*(\[[\]{].*)/
 const options = ['-N', '-j', '-d', '-force', '-batch', '-']
 
 /** One result per command, in the same order. `family` is for commands that list one family only. */
@@ -22,7 +24,7 @@ export async function readIp(
     const interrupted = /Dump was interrupted/.test(stderr)
     if (interrupted && attempt < maxAttempts) continue
     const errors = errorsByLine(stderr)
-    const lists = stdout.split('\n').filter(line => line.startsWith('['))
+    const lists = stdout.split('\n').flatMap(line => listPattern.exec(line)?.[1] ?? [])
     if (interrupted || (code !== 0) !== errors.size > 0 || lists.length !== commands.length - errors.size)
       throw new Error(`cannot read network state: ip: ${stderr.trim() || 'output is incomplete'}`)
     return commands.map((_, index) => {

@@ -74,8 +74,7 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
   const rules6 = needsRules6 ? (known?.rules6 ?? (await readRules6(host))) : []
   const { links, addresses } = parseLinks(itemsOf(rawLinks, 'address show'))
   const devices = ifindexes(links)
-  const rules4 = parseRules(itemsOf(rawRules, 'rule list'), 4)
-  requireRules(rules4)
+  const rules4 = rulesIn(rawRules, 4)
   const selected = rawAnswers
     .slice(0, questions.length)
     .flatMap((raw, index) => parseRoutes(pathItems(raw, questions[index] ?? ''), devices))
@@ -90,6 +89,7 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
     addresses,
     routes: parseRoutes(itemsOf(rawRoutes, 'route show'), devices),
     rules: [...rules4, ...rules6],
+    noPolicyRouting: [...(rules4[0] ? [] : [4 as const]), ...(needsRules6 && !rules6[0] ? [6 as const] : [])],
     neighbours: parseNeighbours(itemsOf(rawNeighbours, 'neigh show'), links),
     files,
     directories,
@@ -117,15 +117,16 @@ function deviceOf(family: Family, route: ObservedRoute | undefined): Observed['d
 }
 
 async function readRules6(host: Host): Promise<ObservedRule[]> {
-  const [raw = []] = await readIpLists(host, ['rule list'], ['-6'])
-  const rules = parseRules(raw, 6)
-  requireRules(rules)
-  return rules
+  const [raw] = await readIp(host, ['rule list'], ['-6'])
+  return rulesIn(raw, 6)
 }
 
-/** Every kernel has at least the rule for its local table. */
-function requireRules([first]: readonly ObservedRule[]): void {
-  if (!first) throw new Error('cannot read network state: ip lists no rule')
+/** Empty for a kernel without policy routing. Every other kernel has at least the rule for its local table. */
+function rulesIn(result: IpResult | undefined, family: Family): ObservedRule[] {
+  if (/not supported/.test(result?.error ?? '')) return []
+  const rules = parseRules(itemsOf(result, 'rule list'), family)
+  if (!rules[0]) throw new Error('cannot read network state: ip lists no rule')
+  return rules
 }
 
 /** The kernel answers with these errors when it has no route; any other error tells nothing about the route. */

@@ -101,6 +101,8 @@ export interface Observed {
   addresses: Address[]
   routes: ObservedRoute[]
   rules: ObservedRule[]
+  /** Families for which the kernel has no rules at all. */
+  noPolicyRouting?: Family[]
   neighbours: Neighbour[]
   /** Files in the directories that the agent writes to, by path. */
   files: Record<string, FileState>

@@ -5,6 +5,7 @@
  */
 import { bitsOf, canonical, networkOf, parseCidr } from '../contract/address.ts'
 import { addressesOf, type Interface, outsideItsCidr } from '../contract/interfaces.ts'
+import { familyOf } from './change.ts'
 import type { Settings } from './config.ts'
 import { gatewayRoutes } from './desired.ts'
 import type { Link, Observed } from './observed.ts'
@@ -19,6 +20,7 @@ export function refuseRequest(
     ambiguousNic(requested, links) ??
     addressOutsideCidr(requested) ??
     ipv6Disabled(requested, observed) ??
+    policyRoutingUnavailable(requested, observed, settings) ??
     routeInvalid(requested, settings)
   )
 }
@@ -39,6 +41,19 @@ function ipv6Disabled(requested: Interface, { ipv6 }: Observed): Refusal | undef
   if (address === undefined) return undefined
   const message = `cannot configure ${address}: the kernel of this node has no IPv6`
   return { reason: 'IPv6Disabled', message }
+}
+
+/** Such a kernel would put the routes of the NIC's own table into the main table. */
+function policyRoutingUnavailable(
+  requested: Interface,
+  { noPolicyRouting = [] }: Observed,
+  { policyRouting }: Settings,
+): Refusal | undefined {
+  const address = addressesOf(requested).find(cidr => policyRouting && noPolicyRouting.includes(familyOf(cidr)))
+  if (address === undefined) return undefined
+  const option = familyOf(address) === 4 ? 'CONFIG_IP_MULTIPLE_TABLES' : 'CONFIG_IPV6_MULTIPLE_TABLES'
+  const message = `cannot configure ${address}: the kernel of this node has no policy routing (${option})`
+  return { reason: 'PolicyRoutingUnavailable', message }
 }
 
 /** A route that cannot be set is never left out silently. */

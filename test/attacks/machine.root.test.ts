@@ -12,6 +12,17 @@ const withoutIPv6 = (node: RigNode) =>
     node,
     'case "$*" in -6*) echo "RTNETLINK answers: Address family not supported by protocol" >&2; exit 2 ;; esac',
   )
+/** The answers of a kernel that has no rules of a family. Like the real program, it leaves a bracket before the next list. */
+const withoutPolicyRouting = (node: RigNode, family: 4 | 6) =>
+  ipWrapper(
+    node,
+    `case "$* $lines" in ${family === 6 ? '-6' : '-N'}*"rule list"*)
+      lists=$(echo "$lines" | sed 's/^rule list$/link show dev none/' | $real "$@" 2>"$0.errors"); code=$?
+      printf '%s\n' "$lists" | sed '${family === 6 ? 1 : 3}s/^/[/'
+      sed 's/^Device.*/RTNETLINK answers: Address family not supported by protocol\\nDump terminated/' "$0.errors" >&2
+      exit $code ;;
+    esac`,
+  )
 const instanceId = '11111111-2222-3333-4444-555555555555'
 const withoutDmi = (node: RigNode) =>
   ['sys/class/dmi', 'host/product_uuid'].forEach(path => void rmSync(node.path(path), { recursive: true }))
@@ -30,6 +41,40 @@ const cases: Attack[] = [
     expect: result => {
       assert.deepEqual(outcomes(result), ['Configured', 'Failed IPv6Disabled'], result.log)
       assert.match(result.report?.interfaces[1]?.message ?? '', /cannot configure fd00:1::10\/64: the kernel/)
+    },
+  },
+  {
+    finding: 'case 8',
+    name: 'a kernel without policy routing is refused with the option that it needs',
+    env: node => withoutPolicyRouting(node, 4),
+    expect: (result, node) => {
+      assert.deepEqual(outcomes(result), ['Failed PolicyRoutingUnavailable'], result.log)
+      const message = `cannot configure ${node.nics[0]?.address}/24: the kernel of this node has no policy routing (CONFIG_IP_MULTIPLE_TABLES)`
+      assert.equal(result.report?.interfaces[0]?.message, message)
+    },
+  },
+  {
+    finding: 'case 8',
+    name: 'a kernel without policy routing is enough if policy routing is off',
+    env: node => ({ ...withoutPolicyRouting(node, 4), NETWORK_POLICY_ROUTING_ENABLED: 'false' }),
+    expect: result => assert.deepEqual(outcomes(result), ['Configured'], result.log),
+  },
+  {
+    finding: 'case 8',
+    name: 'a kernel without policy routing for IPv6 gets its IPv4 NICs, and IPv6 addresses are refused',
+    options: { nics: 2 },
+    env: node => withoutPolicyRouting(node, 6),
+    request: node => ({
+      interfaces: node.nics.map((nic, index) =>
+        requestedInterface(nic, index, index === 1 ? { addresses: [nic.address6] } : {}),
+      ),
+    }),
+    expect: result => {
+      assert.deepEqual(outcomes(result), ['Configured', 'Failed PolicyRoutingUnavailable'], result.log)
+      assert.match(
+        result.report?.interfaces[1]?.message ?? '',
+        /cannot configure fd00:1::10\/64: .* \(CONFIG_IPV6_MULTIPLE_TABLES\)/,
+      )
     },
   },
   {

@@ -110,6 +110,17 @@ export const interfaceReasons = {
       'ipv6.disable=1 없이 노드를 부팅하거나 포트의 IPv6 서브넷을 대상에서 제외하십시오.',
     ],
   },
+  PolicyRoutingUnavailable: {
+    class: 'attention',
+    en: [
+      'The kernel of the node has no policy routing, so it cannot keep the routes of the NIC apart from those of the node.',
+      'Boot a kernel that has the option in the message, or set NETWORK_POLICY_ROUTING_ENABLED to false.',
+    ],
+    ko: [
+      '노드의 커널에 정책 라우팅이 없어 NIC의 라우트를 노드의 라우트와 분리할 수 없습니다.',
+      '메시지에 나온 옵션이 있는 커널로 부팅하거나 NETWORK_POLICY_ROUTING_ENABLED를 false로 설정하십시오.',
+    ],
+  },
   HostPathNotMounted: {
     class: 'attention',
     en: [

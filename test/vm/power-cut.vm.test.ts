@@ -14,7 +14,7 @@ import {
   stateOf,
   waitForBoot,
 } from '../rigs/vm/rig.ts'
-import type { GuestState } from '../rigs/vm/state.ts'
+import { differencesOf, type GuestState } from '../rigs/vm/state.ts'
 import { eventually } from '../support/eventually.ts'
 import { indexesOf } from '../support/random.ts'
 
@@ -100,9 +100,11 @@ async function cutPowerDuring(guest: Guest, run: Run, cpuSeconds: number): Promi
 async function oneOf(guest: Guest, expected: Readonly<Record<string, GuestState>>): Promise<string> {
   const withoutFiles = ({ files: _, ...state }: GuestState) => state
   const now = withoutFiles(await stateOf(guest))
-  const found = Object.entries(expected).find(
-    ([, state]) => JSON.stringify(withoutFiles(state)) === JSON.stringify(now),
+  const differences = Object.entries(expected).map(
+    ([name, state]) => [name, differencesOf(now, withoutFiles(state))] as const,
   )
-  if (!found) assert.deepEqual(now, withoutFiles(Object.values(expected)[0] as GuestState), 'neither old nor new')
-  return found?.[0] ?? ''
+  const [equal] = differences.find(([, lines]) => lines === '') ?? []
+  return (
+    equal ?? assert.fail(differences.map(([name, lines]) => `differs from the ${name} state:\n${lines}`).join('\n'))
+  )
 }

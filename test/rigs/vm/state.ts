@@ -103,10 +103,25 @@ export async function sameState(
   part = (state: GuestState) => state,
 ): Promise<void> {
   await waitForBoot(machine)
-  await eventually(async () => assert.deepEqual(part(await stateOf(machine)), part(expected)), {
+  await eventually(async () => assert.equal(differencesOf(part(await stateOf(machine)), part(expected)), ''), {
     within: 90_000,
     every: 1_000,
   })
+}
+
+/** Every line that is missing (-) or should not be there (+). */
+export function differencesOf(found: Partial<GuestState>, expected: Partial<GuestState>): string {
+  const missing = linesByPart(expected)
+  const added = linesByPart(found).filter(line => {
+    const at = missing.indexOf(line)
+    if (at >= 0) missing.splice(at, 1)
+    return at < 0
+  })
+  return [...missing.map(line => `- ${line}`), ...added.map(line => `+ ${line}`)].join('\n')
+}
+
+function linesByPart(state: Partial<GuestState>): string[] {
+  return Object.entries(state).flatMap(([name, lines]) => lines.map(line => `${name}: ${line}`))
 }
 
 const networkIsUp =

@@ -67,7 +67,7 @@ function ipOutput(command: string, done: boolean): unknown[] {
         ? [
             { ...rule, src: '10.1.0.10' },
             { ...rule, ...main, src: '10.1.0.10' },
-            { ...rule, priority: 32_516, src: '0.0.0.0', dst: '10.1.0.0', dstlen: 24 },
+            { ...rule, priority: 32_516, src: '0.0.0.1', srclen: 31, dst: '10.1.0.0', dstlen: 24 },
           ]
         : []),
     ],

@@ -44,7 +44,7 @@ test('a new NIC gets name, MTU, address, link up, routes, rules and files, in th
       'add rule from 10.100.0.10/32 to 10.0.0.0/24 lookup 100 priority 10060',
       'add rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 0 priority 10080',
       'add rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 24 priority 10040',
-      'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 100 priority 32516',
+      'add rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 100 priority 32516',
       'add altname port-0',
       'write /etc/netplan/90-multinic0.yaml',
       'write /etc/systemd/network/05-multinic0.link',
@@ -89,16 +89,16 @@ test('an address that DHCP configured is adopted: it stays, without its route in
 
 /** The rules for packets without a source. */
 const unboundRulesOf = (plan: ReturnType<typeof planOf>) =>
-  kernelChangesOf(plan).filter(line => /^add (rule |route .* )from (0\.0\.0\.0\/32|::\/128)/.test(line))
+  kernelChangesOf(plan).filter(line => /^add (rule |route .* )from (0\.0\.0\.1\/31|::\/128)/.test(line))
 
 test('packets without a source use the longest prefix first, then the NIC with the lowest index', () => {
   const subnet = { cidr: '10.100.0.0/24', gateway: '10.100.0.1' }
   const requested = [1, 2].map(id => anInterface(id, { ...subnet, address: `10.100.0.1${id}` }))
   const longer = { address: '10.100.0.200', cidr: '10.100.0.192/26', gateway: '10.100.0.193' }
   assert.deepEqual(unboundRulesOf(planOf(aNode(4), [...requested, anInterface(3, longer)])), [
-    'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 101 priority 32517',
-    'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 102 priority 32518',
-    'add rule from 0.0.0.0/32 to 10.100.0.192/26 lookup 103 priority 32499',
+    'add rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 101 priority 32517',
+    'add rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 102 priority 32518',
+    'add rule from 0.0.0.1/31 to 10.100.0.192/26 lookup 103 priority 32499',
   ])
 })
 
@@ -153,9 +153,9 @@ test('a requested route serves packets without a source, unless it covers an add
   }
   const planned = planRun({ ...input, settings: settingsFrom(), paths: hostPaths, observed: aNode(1) })
   assert.deepEqual(unboundRulesOf(planned), [
-    'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 100 priority 32516',
-    'add rule from 0.0.0.0/32 to 172.16.0.0/12 lookup 100 priority 32636',
-    'add rule from 0.0.0.0/32 to 10.1.2.3/32 lookup 100 priority 32436',
+    'add rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 100 priority 32516',
+    'add rule from 0.0.0.1/31 to 172.16.0.0/12 lookup 100 priority 32636',
+    'add rule from 0.0.0.1/31 to 10.1.2.3/32 lookup 100 priority 32436',
   ])
   assert.deepEqual(
     planned.accepted[0]?.nic.onlyBound.map(({ network, because }) => `${network} ${because}`),
@@ -181,7 +181,7 @@ test('IPv6 packets without a source use a route in the main table that no other 
     'add route fd00:1::/64 from ::/128 table 254 metric 100 protocol 4',
     'add route fd00:2::/48 from ::/128 via fe80::1 table 254 metric 100 protocol 4',
     'add route fd00:3::/48 from ::/128 via fd00:1::1 table 254 metric 100 onlink protocol 4',
-    'add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 100 priority 32516',
+    'add rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 100 priority 32516',
   ])
   // The kernel selects the first NIC for the router, and refuses it on the second one.
   const shared = planOf(aNode(2), [requested, anInterface(1, { addresses: ['fd00:1::11/64'] })])
@@ -194,7 +194,7 @@ test('on a kernel without routes from a source, IPv6 packets without a source do
   const refusing = aNode(1, { refusedAltnames: ['::/128'] })
   const requested = anInterface(0, { addresses: ['fd00:1::10/64'] })
   const planned = planOf(refusing, [requested])
-  assert.deepEqual(unboundRulesOf(planned), ['add rule from 0.0.0.0/32 to 10.100.0.0/24 lookup 100 priority 32516'])
+  assert.deepEqual(unboundRulesOf(planned), ['add rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 100 priority 32516'])
   assert.deepEqual(planned.accepted[0]?.nic.onlyBound, [
     { network: 'fd00:1::/64', because: 'needs a kernel with CONFIG_IPV6_SUBTREES' },
   ])

@@ -26,7 +26,11 @@ const step = 20
 /** The first priority of rules for packets without a source; the last one is right before the main table (32766). */
 export const unboundPriority = 32_436
 
-const unspecified4 = '0.0.0.0/32'
+/**
+ * The source of IPv4 packets without one: a network of 0.0.0.0 and 0.0.0.1, which is nobody's source. networkd 247 leaves out a
+ * source that is written as 0.0.0.0, and the rule would match all packets.
+ */
+const unspecified4 = '0.0.0.1/31'
 /** The source of IPv6 packets without one. */
 export const unspecified6 = '::/128'
 

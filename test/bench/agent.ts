@@ -145,7 +145,7 @@ function batchOf(node: RigNode): { do: string; undo: string } {
     `rule add from ${nic.address}/32 lookup ${100 + id} priority ${10_100 + id} protocol 4`,
     `rule add from ${nic.address}/32 lookup 254 suppress_prefixlength 0 priority ${10_080 + id} protocol 4`,
     `rule add from ${nic.address}/32 to 10.0.0.0/24 lookup ${100 + id} priority ${10_060 + id} protocol 4`,
-    `rule add from 0.0.0.0/32 to ${nic.cidr} lookup ${100 + id} priority ${32_516 + id} protocol 4`,
+    `rule add from 0.0.0.1/31 to ${nic.cidr} lookup ${100 + id} priority ${32_516 + id} protocol 4`,
   ])
   const undo = node.nics.flatMap((nic, id) => [
     ...[10_100, 10_080, 10_060, 32_516].map(priority => `rule del priority ${priority + id}`),

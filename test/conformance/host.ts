@@ -239,7 +239,7 @@ export function hostConformance(implementation: HostImplementation): void {
         [
           `10060: from ${ipAddress} to 10.0.0.0/24 lookup 100`,
           `10100: from ${ipAddress} lookup 100`,
-          '32516: from 0.0.0.0 to 10.10.0.0/24 lookup 100',
+          '32516: from 0.0.0.1 to 10.10.0.0/24 lookup 100',
         ],
       )
       assert.ok((await files(on)).includes('netplan/90-multinic0.yaml'))

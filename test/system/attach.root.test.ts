@@ -45,7 +45,7 @@ test('an attached port becomes a NIC with name, address, routes and file, and ev
       '10060: from 10.10.0.10 to 10.0.0.0/24 lookup 100',
       '10080: from 10.10.0.10 lookup main',
       '10100: from 10.10.0.10 lookup 100',
-      '32516: from 0.0.0.0 to 10.10.0.0/24 lookup 100',
+      '32516: from 0.0.0.1 to 10.10.0.0/24 lookup 100',
     ],
   )
   assert.deepEqual(

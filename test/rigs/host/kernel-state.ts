@@ -33,7 +33,7 @@ export function rulesOfNic(index: number, address: string, network: string): str
     `${10_060 + index}: from ${address} to 10.0.0.0/24 lookup ${table} proto static`,
     `${10_080 + index}: from ${address} lookup main suppress_prefixlength 0 proto static`,
     `${10_100 + index}: from ${address} lookup ${table} proto static`,
-    `${32_516 + index}: from 0.0.0.0 to ${network} lookup ${table} proto static`,
+    `${32_516 + index}: from 0.0.0.1/31 to ${network} lookup ${table} proto static`,
   ]
 }
 

@@ -229,7 +229,7 @@ export function foreignRules(node: RigNode, ourMacAddresses: readonly string[]):
     ...more
   }: Entry) => {
     if (Object.keys(more).length > 0) return false
-    return src === 'all' || src === '0.0.0.0'
+    return src === 'all' || src === '0.0.0.1'
       ? destinations.has(`${dst}${dstlen === undefined ? '' : `/${dstlen}`} ${table}`)
       : addresses.includes(src)
   }

@@ -51,7 +51,7 @@ export async function stateOf(machine: Machine): Promise<GuestState> {
     }),
     addresses: real.flatMap(({ ifname, addr_info }) => addr_info.map(address => `${ifname} ${addressText(address)}`)),
     routes: [...routes4, ...routes6].filter(({ dst }) => dst !== 'fe80::/64').map(routeLine),
-    rules: [...rules4, ...rules6].map(rule => JSON.stringify(rule)),
+    rules: [...rules4, ...rules6].map(ruleLine),
     sysctls: linesOf(settings),
     files: linesOf(files),
   }
@@ -77,6 +77,11 @@ function routeLine({ expires: _, protocol, ...route }: Record<string, unknown>):
   return JSON.stringify({ ...route, protocol: sameOrigin ? '4' : protocol })
 }
 
+/** networkd 247 does not mark its rules as static. */
+function ruleLine({ protocol, ...rule }: Record<string, unknown>): string {
+  return JSON.stringify({ ...rule, ...(protocol !== '4' && { protocol }) })
+}
+
 /** The lines that a pattern matches. */
 export function about(state: GuestState, pattern: RegExp): string[] {
   return Object.values(state)
@@ -91,7 +96,7 @@ export function apartFrom(state: GuestState, pattern: RegExp): string[] {
     .filter(line => !pattern.test(line))
 }
 
-/** Without the altnames that udev derives from a PCI slot. */
+/** Without the altnames that udev derives from a PCI slot. Since Debian 13 it also keeps the name that a NIC had before. */
 export function withoutSlotNames(state: GuestState): GuestState {
   return { ...state, links: state.links.map(line => line.replace(/(?<= altnames .*)\ben\w+,?/g, '')) }
 }

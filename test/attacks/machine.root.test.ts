@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { type RigNode, requestedInterface } from '../rigs/host/node.ts'
-import { type Attack, attacks, ipWrapper, outcomes, requestAll } from './attack.ts'
+import { type Attack, attacks, configureAll, ipWrapper, outcomes, requestAll } from './attack.ts'
 
 /** The answer of such a kernel to every IPv6 request. */
 const withoutIPv6 = (node: RigNode) =>
@@ -23,6 +23,21 @@ const withoutPolicyRouting = (node: RigNode, family: 4 | 6) =>
       exit $code ;;
     esac`,
   )
+/** networkd 247 and NetworkManager 1.30 do not mark the rules that they add at boot. */
+async function configureWithUnmarkedRules(node: RigNode): Promise<void> {
+  await configureAll(node)
+  for (const line of node
+    .ip('-N', 'rule', 'list')
+    .split('\n')
+    .filter(text => text.includes('proto 4'))) {
+    const [priority = '', ...selectors] = line
+      .replace('proto 4', '')
+      .split(/:?\s+/)
+      .filter(word => word !== '')
+    node.ip('rule', 'del', 'priority', priority, ...selectors)
+    node.ip('rule', 'add', 'priority', priority, ...selectors, 'protocol', '0')
+  }
+}
 const instanceId = '11111111-2222-3333-4444-555555555555'
 const withoutDmi = (node: RigNode) =>
   ['sys/class/dmi', 'host/product_uuid'].forEach(path => void rmSync(node.path(path), { recursive: true }))
@@ -75,6 +90,16 @@ const cases: Attack[] = [
         result.report?.interfaces[1]?.message ?? '',
         /cannot configure fd00:1::10\/64: .* \(CONFIG_IPV6_MULTIPLE_TABLES\)/,
       )
+    },
+  },
+  {
+    finding: 'F19',
+    name: 'rules that networkd or NetworkManager of Debian 11 added stay, and a cleanup removes them',
+    prepare: configureWithUnmarkedRules,
+    expect: async (result, node) => {
+      assert.deepEqual([outcomes(result), result.report?.changed], [['Configured'], 0], result.log)
+      const removed = await node.agent({ mode: 'cleanup', interfaces: [] })
+      assert.match(node.ip('-N', 'rule', 'list'), /^0:[^\n]*\n32766:[^\n]*\n32767:[^\n]*\n$/, removed.log)
     },
   },
   {

@@ -5,7 +5,7 @@
 import { hostPart } from '../contract/address.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { applyUnits, type Failure, type Failures } from './apply.ts'
-import { type Change, familyOf, fileChange } from './change.ts'
+import { type Change, fileChange } from './change.ts'
 import type { AgentContext, HostContext } from './context.ts'
 import { commitFiles, stageFiles } from './files.ts'
 import type { NetworkdLink } from './networkd.ts'
@@ -32,8 +32,7 @@ export interface NetworkdReload {
  * agent changes it: after every change of the carrier (a rename sets the link down on kernels before 6.2), and under the new
  * name if the former one is an altname that its file matches.
  *
- * networkd removes an IPv6 address from a router advertisement with the link that it releases, but keeps one that its next
- * file has. So a NIC that keeps such an address is only handed over at the end.
+ * networkd removes an IPv6 address from a router advertisement with the link that it releases. The agent then adds it again.
  */
 export function releaseUnits(units: readonly Unit[], observed: Observed, context: AgentContext): Unit[] {
   if (observed.networkdChanged !== undefined) return []
@@ -41,8 +40,7 @@ export function releaseUnits(units: readonly Unit[], observed: Observed, context
     const link = linkByIndex(observed, unit.ifindex ?? 0)
     const change = networkFileChange(unit)
     if (!link || !change?.to || !isConcerned(unit, observed, context)) return []
-    if (isOurNetworkFile(loadedBy(unit, observed) ?? '') || unit.changes.some(entry => keepsAddress6(entry, unit)))
-      return []
+    if (isOurNetworkFile(loadedBy(unit, observed) ?? '')) return []
     const names = [link.name, unit.name, temporaryName(link.ifindex)].join(' ')
     const text = `[Match]\nMACAddress=${unit.macAddress}\nName=${names}\n\n${unmanaged}`
     return [{ ...unit, changes: [fileChange(change.path, change.from, { ...change.to, text })] }]
@@ -110,10 +108,6 @@ function keepsAddress(change: Change, { changes }: Unit): boolean {
     same.some(other => other.kind === 'address' && other.op === 'remove' && isDynamicAddress(other.address)) &&
     same.some(other => other.kind === 'address' && other.op === 'add')
   )
-}
-
-function keepsAddress6(change: Change, unit: Unit): boolean {
-  return change.kind === 'address' && familyOf(change.address.cidr) === 6 && keepsAddress(change, unit)
 }
 
 function networkFileChange({ changes }: Unit): (Change & { kind: 'file' }) | undefined {

@@ -49,6 +49,48 @@ test(
     }),
 )
 
+for (const [configured, dhcp] of [
+  ['router advertisements', 'no'],
+  ['router advertisements and DHCP', 'ipv4'],
+] as const)
+  test(`a NIC that networkd configured by ${configured} gets nothing of it again meanwhile`, needsNetworkd, () =>
+    withNic(async (node, nic, end) => {
+      const address = 'fd00::f816:3eff:fe00:1'
+      end(startDhcp(node, nic, { prefix: 'fd00::/64' }))
+      end(await startUdev(node))
+      const sections = `[Network]\nDHCP=${dhcp}\nIPv6AcceptRA=yes\n[DHCPv4]\nClientIdentifier=mac\nRouteMetric=100\n`
+      const files = {
+        '05-ens3.network': dhcpFile['10-netplan-ens3.network'],
+        '10-netplan-all-en.network': `[Match]\nName=en*\n${sections}`,
+      }
+      const networkd = end(await startLiveNetworkd(node, files, { liveUdev: true }))
+      const isConfigured = async () => {
+        if (dhcp === 'ipv4') await leased(node, nic)
+        const isAdvertised = new RegExp(`inet6 ${address}/64 .*dynamic`)
+        await eventually(() => assert.match(node.ip('-6', 'address', 'show', nic.name), isAdvertised), {
+          within: 60_000,
+          every: 200,
+        })
+      }
+      await isConfigured()
+      node.ip('-6', 'route', 'add', 'default', 'dev', 'ens3', 'metric', '50')
+
+      const interfaces = [requestedInterface(nic, 0, { addresses: [`${address}/64`] })]
+      const taking = node.agent({ interfaces })
+      // As on kernels before 6.2, which rename a link only while it is down.
+      await eventually(() => node.ip('link', 'show', 'multinic0'), { within: 30_000, every: 5 })
+      for (const to of ['down', 'up']) node.fabricIp('link', 'set', 'p1', to)
+      const taken = await taking
+      assert.equal(taken.report?.verdict, 'Configured', `${taken.log}\n${networkd.log()}`)
+      assert.doesNotMatch(networkd.log(), /multinic0: DHCPv4 address/)
+      assert.doesNotMatch(node.ip('address', 'show', 'multinic0'), /dynamic/)
+
+      const clean = await node.agent({ mode: 'cleanup', interfaces: [] })
+      assert.equal(clean.report?.verdict, 'Removed', clean.log)
+      await isConfigured()
+    }),
+  )
+
 test('a NIC on which networkd has given up is taken over and given back', needsNetworkd, () =>
   withNic(async (node, nic, end) => {
     // The kernel refuses the route, and networkd does nothing more for the NIC.

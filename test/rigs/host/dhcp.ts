@@ -21,12 +21,12 @@ exec /lib/systemd/systemd-networkd
 
 /**
  * networkd's server: gives the NIC this address and a default route, if the client identifies itself by the MAC address.
- * `lease` is in seconds; clients renew it after the half.
+ * `lease` is in seconds; clients renew it after the half. `prefix`: it also advertises itself and this IPv6 prefix.
  */
 export function startDhcp(
   node: RigNode,
   nic: RigNic,
-  { address = nic.address, lease = 600, router = true } = {},
+  { address = nic.address, lease = 600, router = true, prefix = '' } = {},
 ): { stop(): Promise<void> } {
   const sections = [
     ['[Match]', `Name=${bridgeOf(node, nic)}`],
@@ -38,6 +38,13 @@ export function startDhcp(
       `DefaultLeaseTimeSec=${lease}`,
       `MaxLeaseTimeSec=${lease}`,
     ],
+    ...(prefix
+      ? [
+          ['[Network]', 'IPv6SendRA=yes'],
+          ['[IPv6SendRA]', 'RouterLifetimeSec=300'],
+          ['[IPv6Prefix]', `Prefix=${prefix}`],
+        ]
+      : []),
     ['[DHCPServerStaticLease]', `MACAddress=${nic.macAddress}`, `Address=${address}`],
   ]
   const file = sections.map(lines => `${lines.join('\n')}\n`).join('\n')

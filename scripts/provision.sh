@@ -13,11 +13,12 @@
 #   provision.sh images       for `make e2e`: base, and buildah
 #   provision.sh browser      for `make e2e`: base, and Chromium with Korean fonts
 #   provision.sh emulator     for `make e2e`: base, and a user-mode emulator for programs of arm64
+#   provision.sh hypervisor   for `make vm`: base, and libvirt with what Nova and Neutron need for real servers
 #   provision.sh vm [KIND...] for `make vm`: base, and QEMU, a DHCP server and images of guests (built with mmdebstrap)
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser, emulator or vm}
+group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser, emulator, hypervisor or vm}
 
 # command:package of Debian and Ubuntu.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
@@ -32,6 +33,9 @@ images=(buildah:buildah)
 emulator=(qemu-aarch64-static:qemu-user-static)
 browser=(chromium:chromium :fonts-noto-cjk)
 vm=(qemu-system-x86_64:qemu-system-x86 mmdebstrap:mmdebstrap mke2fs:e2fsprogs dnsmasq:dnsmasq-base nbdkit:nbdkit)
+# libvirtd without its service.
+hypervisor=(libvirtd:libvirt-daemon :libvirt-daemon-driver-qemu virsh:libvirt-clients :python3-libvirt qemu-img:qemu-utils
+  iptables:iptables ipset:ipset)
 # QEMU also runs the packages while the image is built.
 arm64=(qemu-system-aarch64:qemu-system-arm :qemu-efi-aarch64 :qemu-user-static arch-test:arch-test)
 
@@ -46,13 +50,14 @@ case $group in
   images) tools=("${base[@]}" "${images[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
   emulator) tools=("${base[@]}" "${emulator[@]}") ;;
+  hypervisor) tools=("${base[@]}" "${hypervisor[@]}") ;;
   vm)
     guests=("${@:2}")
     if [ $# = 1 ]; then guests=(netplan networkmanager); fi
     tools=("${base[@]}" "${vm[@]}")
     case " ${guests[*]} " in *arm64*) tools+=("${arm64[@]}") ;; esac
     ;;
-  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser, emulator, vm)" >&2; exit 2 ;;
+  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser, emulator, hypervisor, vm)" >&2; exit 2 ;;
 esac
 
 # /usr/sbin is not in the PATH of every user.

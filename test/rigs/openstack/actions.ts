@@ -35,6 +35,7 @@ export interface PortInput {
   /** Bind it to the compute host, so that it becomes ACTIVE. */
   bound?: boolean
   projectId?: string
+  macAddress?: string
 }
 
 export interface ServerInput {
@@ -42,6 +43,9 @@ export interface ServerInput {
   /** In this order; for a network, Nova creates the port. */
   nics?: ({ networkId: string } | { portId: string })[]
   metadata?: Record<string, string>
+  /** Default: the smallest that Nova accepts. */
+  image?: string
+  flavor?: string
 }
 
 export interface Actions {
@@ -106,10 +110,11 @@ export async function actionsOn(
         ...(routes && { host_routes: routes }),
         ...owner(of),
       }),
-    createPort: ({ networkId, name, fixedIps, deviceId, deviceOwner, bound, projectId: of }) =>
+    createPort: ({ networkId, name, fixedIps, deviceId, deviceOwner, bound, projectId: of, macAddress }) =>
       create('port', {
         network_id: networkId,
         ...(name && { name }),
+        ...(macAddress && { mac_address: macAddress }),
         ...(fixedIps && {
           fixed_ips: fixedIps.map(ip => ({ subnet_id: ip.subnetId, ...(ip.address && { ip_address: ip.address }) })),
         }),
@@ -122,9 +127,9 @@ export async function actionsOn(
       await api.call('neutron', 'DELETE', `/v2.0/ports/${id}`)
     },
 
-    async bootServer({ name, nics, metadata = {} }) {
+    async bootServer({ name, nics, metadata = {}, image = imageId, flavor = flavorId }) {
       const networks = nics?.map(nic => ('portId' in nic ? { port: nic.portId } : { uuid: nic.networkId })) ?? 'none'
-      const server = { name, imageRef: imageId, flavorRef: flavorId, metadata, networks }
+      const server = { name, imageRef: image, flavorRef: flavor, metadata, networks }
       // 2.37 is the first version that boots a server without a network.
       const { id } = (await novaAt(api, '2.37', server)).server
       await eventually(

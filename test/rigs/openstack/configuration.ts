@@ -4,6 +4,7 @@
 import { join } from 'node:path'
 import { brokerConf } from '../../../sandbox/cloud/rabbitmq.ts'
 import { computeHost, type Directories, host, passwords, ports, rabbitLogin, region, urlOf } from './addresses.ts'
+import { neutronOnBridges, novaOnLibvirt, type Sections } from './hypervisor.ts'
 import type { Programs } from './programs.ts'
 
 export interface CloudSettings {
@@ -11,15 +12,20 @@ export interface CloudSettings {
   tokenSeconds: number
   /** Maximum entries per page of Neutron and Nova; 0 keeps their defaults. */
   pageLimit: number
+  /** Servers are virtual machines, and their ports are on bridges. */
+  hypervisor: boolean
 }
-
-type Sections = Record<string, Record<string, string | number | boolean>>
 
 function ini(sections: Sections): string {
   return Object.entries(sections)
     .map(([name, values]) => [`[${name}]`, ...Object.entries(values).map(([key, value]) => `${key} = ${value}`)])
     .map(lines => `${lines.join('\n')}\n`)
     .join('\n')
+}
+
+function merge(sections: Sections, more: Sections): Sections {
+  const added = Object.entries(more).map(([name, values]) => [name, { ...sections[name], ...values }])
+  return { ...sections, ...Object.fromEntries(added) }
 }
 
 /** `utf8`: PyMySQL of Debian 12 does not know the name utf8mb3. */
@@ -71,6 +77,7 @@ export function configFiles(
   const rabbit = { heartbeat_in_pthread: false, rabbit_interval_max: 5 }
   const notifications = { driver: 'messagingv2', topics: 'notifications' }
   const noNotifications = { driver: 'noop' }
+  const onHypervisor = (sections: Sections) => (settings.hypervisor ? sections : {})
   return {
     'keystone.conf': ini({
       DEFAULT: { ...general, log_file: 'keystone.log', public_endpoint: urlOf('keystone') },
@@ -110,78 +117,88 @@ export function configFiles(
       oslo_messaging_notifications: noNotifications,
       oslo_concurrency: lock,
     }),
-    'neutron.conf': ini({
-      DEFAULT: {
-        ...general,
-        log_file: 'neutron.log',
-        bind_host: host,
-        bind_port: ports.neutron,
-        host: computeHost,
-        transport_url: transport,
-        core_plugin: 'ml2',
-        service_plugins: 'router',
-        api_paste_config: programs.neutronPaste,
-        api_workers: 1,
-        rpc_workers: 1,
-        rpc_state_report_workers: 0,
-        dhcp_agent_notification: false,
-        agent_down_time: 3600,
-        pagination_max_limit: settings.pageLimit || -1,
-        // Default and maximum MTU of our networks are 50 bytes smaller.
-        global_physnet_mtu: 9050,
-      },
-      database: { connection: database('neutron') },
-      quotas: { default_quota: -1, quota_network: -1, quota_subnet: -1, quota_port: -1, quota_security_group: -1 },
-      ml2: {
-        type_drivers: 'flat,vlan,vxlan,local',
-        tenant_network_types: 'vxlan',
-        mechanism_drivers: 'openvswitch',
-        extension_drivers: 'port_security',
-      },
-      ml2_type_vxlan: { vni_ranges: '1:1000' },
-      ml2_type_flat: { flat_networks: '*' },
-      ml2_type_vlan: { network_vlan_ranges: 'physnet1:100:199' },
-      securitygroup: { enable_security_group: true, firewall_driver: 'noop' },
-      keystone_authtoken: authtoken('neutron'),
-      nova: account('nova'),
-      oslo_messaging_rabbit: rabbit,
-      oslo_messaging_notifications: notifications,
-      oslo_concurrency: lock,
-      oslo_policy: policy,
-    }),
-    'nova.conf': ini({
-      DEFAULT: {
-        ...general,
-        transport_url: transport,
-        my_ip: host,
-        host: computeHost,
-        service_down_time: 600,
-        compute_driver: 'fake.FakeDriver',
-        osapi_compute_listen: host,
-        osapi_compute_listen_port: ports.nova,
-        osapi_compute_workers: 1,
-        enabled_apis: 'osapi_compute',
-        instances_path: join(directories.tmp, 'instances'),
-      },
-      wsgi: { api_paste_config: programs.novaPaste },
-      api: { max_limit: settings.pageLimit || 1000 },
-      api_database: { connection: database('nova_api') },
-      database: { connection: database('nova_cell1') },
-      conductor: { workers: 1 },
-      scheduler: { workers: 1 },
-      notifications: { notification_format: 'both', notify_on_state_change: 'vm_and_task_state' },
-      vnc: { enabled: false },
-      quota: { instances: -1, cores: -1, ram: -1 },
-      cinder: { catalog_info: 'volumev3::publicURL' },
-      keystone_authtoken: authtoken('nova'),
-      placement: account('placement'),
-      neutron: account('neutron'),
-      glance: account('glance'),
-      oslo_messaging_rabbit: rabbit,
-      oslo_messaging_notifications: notifications,
-      oslo_concurrency: lock,
-      oslo_policy: policy,
-    }),
+    'neutron.conf': ini(
+      merge(
+        {
+          DEFAULT: {
+            ...general,
+            log_file: 'neutron.log',
+            bind_host: host,
+            bind_port: ports.neutron,
+            host: computeHost,
+            transport_url: transport,
+            core_plugin: 'ml2',
+            service_plugins: 'router',
+            api_paste_config: programs.neutronPaste,
+            api_workers: 1,
+            rpc_workers: 1,
+            rpc_state_report_workers: 0,
+            dhcp_agent_notification: false,
+            agent_down_time: 3600,
+            pagination_max_limit: settings.pageLimit || -1,
+            // Default and maximum MTU of our networks are 50 bytes smaller.
+            global_physnet_mtu: 9050,
+          },
+          database: { connection: database('neutron') },
+          quotas: { default_quota: -1, quota_network: -1, quota_subnet: -1, quota_port: -1, quota_security_group: -1 },
+          ml2: {
+            type_drivers: 'flat,vlan,vxlan,local',
+            tenant_network_types: 'vxlan',
+            mechanism_drivers: 'openvswitch',
+            extension_drivers: 'port_security',
+          },
+          ml2_type_vxlan: { vni_ranges: '1:1000' },
+          ml2_type_flat: { flat_networks: '*' },
+          ml2_type_vlan: { network_vlan_ranges: 'physnet1:100:199' },
+          securitygroup: { enable_security_group: true, firewall_driver: 'noop' },
+          keystone_authtoken: authtoken('neutron'),
+          nova: account('nova'),
+          oslo_messaging_rabbit: rabbit,
+          oslo_messaging_notifications: notifications,
+          oslo_concurrency: lock,
+          oslo_policy: policy,
+        },
+        onHypervisor(neutronOnBridges),
+      ),
+    ),
+    'nova.conf': ini(
+      merge(
+        {
+          DEFAULT: {
+            ...general,
+            transport_url: transport,
+            my_ip: host,
+            host: computeHost,
+            service_down_time: 600,
+            compute_driver: 'fake.FakeDriver',
+            osapi_compute_listen: host,
+            osapi_compute_listen_port: ports.nova,
+            osapi_compute_workers: 1,
+            enabled_apis: 'osapi_compute',
+            instances_path: join(directories.tmp, 'instances'),
+          },
+          wsgi: { api_paste_config: programs.novaPaste },
+          api: { max_limit: settings.pageLimit || 1000 },
+          api_database: { connection: database('nova_api') },
+          database: { connection: database('nova_cell1') },
+          conductor: { workers: 1 },
+          scheduler: { workers: 1 },
+          notifications: { notification_format: 'both', notify_on_state_change: 'vm_and_task_state' },
+          vnc: { enabled: false },
+          quota: { instances: -1, cores: -1, ram: -1 },
+          cinder: { catalog_info: 'volumev3::publicURL' },
+          keystone_authtoken: authtoken('nova'),
+          placement: account('placement'),
+          neutron: account('neutron'),
+          glance: account('glance'),
+          oslo_messaging_rabbit: rabbit,
+          oslo_messaging_notifications: notifications,
+          oslo_concurrency: lock,
+          oslo_policy: policy,
+        },
+        onHypervisor(novaOnLibvirt(directories)),
+      ),
+    ),
     'nova-cell0.conf': ini({ database: { connection: database('nova_cell0') } }),
     'rabbitmq.conf': brokerConf({ ports: { amqp: ports.rabbit }, ...rabbitLogin }),
     'rabbitmq-env.conf': '',

@@ -19,7 +19,7 @@ export interface PreparedCloud {
   remove(): Promise<void>
 }
 
-export const defaultSettings: CloudSettings = { tokenSeconds: 3600, pageLimit: 0 }
+export const defaultSettings: CloudSettings = { tokenSeconds: 3600, pageLimit: 0, hypervisor: false }
 
 /** Requires isolation, unless a directory is given; then its ports must be free. */
 export async function prepareCloud(settings: CloudSettings, dir?: string): Promise<PreparedCloud> {
@@ -28,7 +28,7 @@ export async function prepareCloud(settings: CloudSettings, dir?: string): Promi
   const installed = await programs()
   const directories = directoriesIn(await mkdtemp(join(dir ?? tmpdir(), 'openstack-')))
   for (const dir of [directories.etc, directories.log, directories.run, directories.tmp]) await mkdir(dir)
-  const processes = createProcesses(directories, installed)
+  const processes = createProcesses(directories, installed, settings.hypervisor)
   const cloud: PreparedCloud = {
     directories,
     programs: installed,

@@ -9,6 +9,7 @@ import { request } from 'undici'
 import { type Daemon, startDaemon, waitForAnswer } from '../process.ts'
 import { type Directories, host, passwords, ports, urlOf } from './addresses.ts'
 import { databases, rabbitmqEnvironment } from './configuration.ts'
+import { prepareHypervisor, virsh } from './hypervisor.ts'
 import { type Programs, python } from './programs.ts'
 
 export type ProcessName =
@@ -20,6 +21,7 @@ export type ProcessName =
   | 'glance'
   | 'neutron'
   | 'l2-agent'
+  | 'libvirtd'
   | 'nova-api'
   | 'nova-conductor'
   | 'nova-scheduler'
@@ -50,7 +52,7 @@ export function cleanEnvironment(): Record<string, string> {
   }
 }
 
-export function createProcesses(directories: Directories, programs: Programs): CloudProcesses {
+export function createProcesses(directories: Directories, programs: Programs, hypervisor: boolean): CloudProcesses {
   const running = new Map<ProcessName, Daemon>()
   const conf = (name: string) => join(directories.etc, name)
   const log = (name: string) => join(directories.log, `${name}.out`)
@@ -90,6 +92,30 @@ export function createProcesses(directories: Directories, programs: Programs): C
   const waitForService = (name: 'keystone' | 'neutron' | 'placement' | 'glance', daemon: Daemon, path = '/') =>
     waitForAnswer(name, daemon, () => checkUrl(`${urlOf(name)}${path}`), within)
 
+  /** Sets ports to ACTIVE without a data plane. */
+  const stubAgent = async () => {
+    await rm(join(directories.run, 'l2-agent.ready'), { force: true })
+    const agent = start(
+      'l2-agent',
+      python,
+      [
+        ...[join(import.meta.dirname, 'l2-agent.py'), '--config-file', conf('neutron.conf')],
+        ...['--log-file', 'l2-agent.log'],
+      ],
+      { HOLD: holdFile(directories), READY: join(directories.run, 'l2-agent.ready') },
+    )
+    await waitForAnswer('the layer 2 agent', agent, async () => checkAgent(directories), within)
+  }
+  /** The rig asks Neutron for it later. */
+  const bridgeAgent = () => {
+    const from = 'neutron.cmd.eventlet.plugins.linuxbridge_neutron_agent'
+    module('l2-agent', from, '--config-file', conf('neutron.conf'), '--log-file', 'l2-agent.log')
+  }
+  const libvirt = async () => {
+    const daemon = start('libvirtd', '/usr/sbin/libvirtd', await prepareHypervisor(directories))
+    await waitForAnswer('libvirtd', daemon, () => virsh('version'), within)
+  }
+
   return {
     async mariadb() {
       const sql = [
@@ -126,29 +152,20 @@ export function createProcesses(directories: Directories, programs: Programs): C
     },
 
     async services() {
-      await rm(join(directories.run, 'l2-agent.ready'), { force: true })
+      if (hypervisor) await libvirt()
       const neutron = start('neutron', python, [programs.neutronServer, '--config-file', conf('neutron.conf')])
       const api = nova('nova-api', 'api_os_compute')
       const placement = wsgi('placement', programs.placementWsgi, { OS_PLACEMENT_CONFIG_DIR: conf('placement') })
       nova('nova-conductor', 'conductor')
       nova('nova-scheduler', 'scheduler')
       nova('nova-compute', 'compute')
-      const agent = start(
-        'l2-agent',
-        python,
-        [
-          ...[join(import.meta.dirname, 'l2-agent.py'), '--config-file', conf('neutron.conf')],
-          ...['--log-file', 'l2-agent.log'],
-        ],
-        { HOLD: holdFile(directories), READY: join(directories.run, 'l2-agent.ready') },
-      )
       const glance = module('glance', 'glance.cmd.api', '--config-file', conf('glance.conf'))
       await Promise.all([
         waitForService('neutron', neutron),
         waitForService('placement', placement),
         waitForService('glance', glance),
         waitForAnswer('nova-api', api, () => checkUrl(urlOf('nova')), within),
-        waitForAnswer('the layer 2 agent', agent, async () => checkAgent(directories), within),
+        hypervisor ? bridgeAgent() : stubAgent(),
       ])
     },
 

@@ -9,6 +9,7 @@ import { host, passwords, ports, rabbitLogin, region, urlOf } from './addresses.
 import { type Api, administrator, apiAs } from './api.ts'
 import type { CloudSettings } from './configuration.ts'
 import { defaultSettings, prepareCloud } from './directories.ts'
+import { waitForBridgeAgent } from './hypervisor.ts'
 import { ensureState, project, waitForNova } from './seed.ts'
 
 export interface OpenStackOptions extends Partial<CloudSettings> {
@@ -45,6 +46,7 @@ export async function startOpenStack(options: OpenStackOptions = {}): Promise<Op
     await processes.services()
     const api = apiAs({ ...administrator, project: { name: project } })
     await waitForNova(api, startedAt)
+    if (settings.hypervisor) await waitForBridgeAgent(api)
     const projects = await api.call('keystone', 'GET', '/v3/projects')
     const idOf = (name: string): string =>
       projects.projects.find((candidate: { name: string; id: string }) => candidate.name === name)?.id ?? ''

@@ -29,6 +29,7 @@ const provisionGroups = {
   images: /rigs\/buildah\./,
   browser: /rigs\/browser\/rig\./,
   emulator: /qemu-aarch64-static/,
+  hypervisor: /rigs\/vm\/nova\./,
   vm: /\.vm\.test\.ts|rigs\/vm\/rig\./,
 }
 

@@ -3,7 +3,7 @@
  */
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Machine } from './machine.ts'
+import type { Shell } from './machine.ts'
 
 export interface BootedGuest {
   /** Kind of the guest, and its firmware. */
@@ -19,7 +19,7 @@ export interface BootedGuest {
 
 const packages = 'systemd netplan.io network-manager selinux-policy-default containerd'
 
-export async function describe(machine: Machine, image: string): Promise<BootedGuest> {
+export async function describe(machine: Shell, image: string): Promise<BootedGuest> {
   const lines = await machine.exec(`. /etc/os-release; echo "$PRETTY_NAME"; uname -m; uname -r
     dpkg-query --show --showformat '\${db:Status-Abbrev}\${Package} \${Version}\\n' ${packages} 2>/dev/null | sed -n 's/^ii //p'`)
   const [system = '', processor = '', kernel = '', ...installed] = lines.trim().split('\n')

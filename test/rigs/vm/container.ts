@@ -16,7 +16,7 @@ import type { Action } from '../../../src/controller/plan/observed.ts'
 import { requestedOf } from '../../../src/controller/plan/requested.ts'
 import type { NodeObject, PodSpec } from '../../../src/kube/types.ts'
 import { run } from '../process.ts'
-import type { Machine } from './machine.ts'
+import type { Shell } from './machine.ts'
 
 export interface AgentRequest {
   /** Without the boot ID, which is read from the guest. */
@@ -63,7 +63,7 @@ let generation = 0
 /** A guest on a busy machine may answer later than the agent waits, and the Job would restart it. */
 const maxRestarts = 3
 
-export async function runAgent(machine: Machine, request: AgentRequest): Promise<AgentResult> {
+export async function runAgent(machine: Shell, request: AgentRequest): Promise<AgentResult> {
   generation++
   const spec = await podFor(machine, request)
   await checkVolumes(machine, spec)
@@ -85,7 +85,7 @@ export interface ContainerResult {
 }
 
 /** Runs the first container of a Pod to its end. */
-export async function runContainer(machine: Machine, spec: PodSpec, id: string): Promise<ContainerResult> {
+export async function runContainer(machine: Shell, spec: PodSpec, id: string): Promise<ContainerResult> {
   const directory = `/run/${id}`
   const selinux = (await machine.run('[ -e /sys/fs/selinux/enforce ]')).code === 0
   const context = selinux ? ',context=system_u:object_r:container_file_t:s0' : ''
@@ -100,7 +100,7 @@ export async function runContainer(machine: Machine, spec: PodSpec, id: string):
   return { code, output: `${stdout}${stderr}`, message }
 }
 
-async function podFor(machine: Machine, request: AgentRequest): Promise<PodSpec> {
+async function podFor(machine: Shell, request: AgentRequest): Promise<PodSpec> {
   const { metadata, status } = request.node
   const bootID = (await machine.exec('cat /proc/sys/kernel/random/boot_id')).trim()
   const node = factsOf({ ...request.node, status: { ...status, nodeInfo: { ...status?.nodeInfo, bootID } } })
@@ -116,7 +116,7 @@ async function podFor(machine: Machine, request: AgentRequest): Promise<PodSpec>
 }
 
 /** What the kubelet does for each type of a hostPath volume before it starts the container. */
-export async function checkVolumes(machine: Machine, { volumes = [] }: PodSpec): Promise<void> {
+export async function checkVolumes(machine: Shell, { volumes = [] }: PodSpec): Promise<void> {
   const lines = volumes.flatMap(({ hostPath: { path = '', type = '' } = {} }) => {
     const test = { Directory: '-d', DirectoryOrCreate: '-d', File: '-f', Socket: '-S' }[type]
     const create = type === 'DirectoryOrCreate' ? [`mkdir -p ${path}`] : []

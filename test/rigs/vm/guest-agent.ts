@@ -24,10 +24,15 @@ let count = 0
 
 export async function openGuestAgent(channel: Channel, within: number): Promise<GuestAgent> {
   await synchronize(channel, within)
+  return guestAgent((execute, args) => askOne(channel, execute, args))
+}
+
+/** `send` sends a command to the guest agent and returns what it answers. */
+export function guestAgent(send: (execute: string, args: Message) => Promise<Message>): GuestAgent {
   let last: Promise<unknown> = Promise.resolve()
   // Answers have no ID, so there is one question at a time.
   const ask = (execute: string, args: Message) => {
-    const answer = last.then(() => askOne(channel, execute, args))
+    const answer = last.then(() => send(execute, args))
     last = answer.catch(() => {})
     return answer
   }

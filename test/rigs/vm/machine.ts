@@ -28,15 +28,19 @@ export interface MachineOptions {
   uefi?: boolean
 }
 
-export interface Machine {
-  /** The NICs without the primary. A change takes effect at the next start. */
-  readonly nics: Nic[]
-  start(): Promise<void>
+/** Commands in a running guest. */
+export interface Shell {
   /** Runs a shell script in the guest. */
   run(script: string, options?: GuestRunOptions): Promise<RunResult>
   /** The same; throws if the script fails. Returns its output. */
   exec(script: string, options?: GuestRunOptions): Promise<string>
   writeFile(path: string, text: string): Promise<void>
+}
+
+export interface Machine extends Shell {
+  /** The NICs without the primary. A change takes effect at the next start. */
+  readonly nics: Nic[]
+  start(): Promise<void>
   /** Attaches a NIC to the running guest. */
   plug(nic: Nic): Promise<void>
   unplug(name: string): Promise<void>
@@ -94,6 +98,11 @@ export function imageFacts(image: string): ImageFacts {
   return JSON.parse(readFileSync(join(image, 'guest.json'), 'utf8'))
 }
 
+export function kernelCommandLine(image: string): string {
+  const { arch, parameters } = imageFacts(image)
+  return [kernelParameters, platforms[arch].parameters, parameters].join(' ')
+}
+
 export async function createMachine(options: MachineOptions): Promise<Machine> {
   const { dir, image } = options
   const disk = join(dir, 'root.ext4')
@@ -132,13 +141,7 @@ export async function createMachine(options: MachineOptions): Promise<Machine> {
       for (const nic of [options.primary, ...machine.nics]) await tapFor(nic)
       running = await boot(dir, disk, qemuCommand(options, await initrdOf(disk, image), machine.nics))
     },
-    run: (script, more) => inGuest().guest.run(script, more),
-    async exec(script, more) {
-      const { code, stdout, stderr } = await machine.run(script, more)
-      if (code !== 0) throw new Error(`${script.trim().slice(0, 200)}: exit ${code} in the guest: ${stderr || stdout}`)
-      return stdout
-    },
-    writeFile: async (path, text) => void (await machine.exec(`cat >'${path}'`, { input: text })),
+    ...shellOf(() => inGuest().guest),
     async plug(nic) {
       await tapFor(nic)
       const { qmp } = inGuest()
@@ -182,8 +185,21 @@ export async function createMachine(options: MachineOptions): Promise<Machine> {
   return machine
 }
 
+export function shellOf(guest: () => GuestAgent): Shell {
+  const shell: Shell = {
+    run: (script, more) => guest().run(script, more),
+    async exec(script, more) {
+      const { code, stdout, stderr } = await shell.run(script, more)
+      if (code !== 0) throw new Error(`${script.trim().slice(0, 200)}: exit ${code} in the guest: ${stderr || stdout}`)
+      return stdout
+    },
+    writeFile: async (path, text) => void (await shell.exec(`cat >'${path}'`, { input: text })),
+  }
+  return shell
+}
+
 /** Without mounting the disk. */
-async function writeToDisk(disk: string, files: Readonly<Record<string, string>>): Promise<void> {
+export async function writeToDisk(disk: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     const source = `${disk}.file`
     writeFileSync(source, text)
@@ -248,9 +264,7 @@ function qemuCommand(
   initrd: string,
   nics: Nic[],
 ): string[] {
-  const { arch, parameters } = imageFacts(image)
-  const platform = platforms[arch]
-  const allParameters = [kernelParameters, platform.parameters, parameters, ...kernel].join(' ')
+  const platform = platforms[imageFacts(image).arch]
   const rootPorts = Array.from(
     { length: slots },
     (_, at) => `pcie-root-port,id=port${at + 1},chassis=${at + 1},slot=${at + 1},addr=0x1${at}`,
@@ -269,7 +283,7 @@ function qemuCommand(
     ...[platform.program, '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-uuid', uuid],
     ...[...platform.hardware, ...commonHardware, ...(uefi ? ['-bios', firmware] : [])],
     ...['-kernel', join(image, 'vmlinuz'), '-initrd', initrd],
-    ...['-append', allParameters, '-serial', `file:${join(dir, 'console.log')}`],
+    ...['-append', [kernelCommandLine(image), ...kernel].join(' '), '-serial', `file:${join(dir, 'console.log')}`],
     ...['-qmp', `unix:${join(dir, 'monitor')},server=on,wait=off`],
     ...['-chardev', `socket,id=agent,path=${join(dir, 'agent')},server=on,wait=off`],
     ...['-drive', `if=none,id=root,format=raw,cache=writeback,file=nbd+unix:///?socket=${join(dir, 'disk')}`],

@@ -83,7 +83,7 @@ export async function startGuest(
     ...machine,
     networks: made,
     agent: (action, interfaces, settings = {}) =>
-      runAgent(machine, { node: nodeObject(manager), action, interfaces, settings }),
+      runAgent(machine, { node: nodeObject(manager, systemUUID), action, interfaces, settings }),
   }
 }
 
@@ -108,7 +108,7 @@ async function secure(nics: readonly Nic[], addresses: Readonly<Record<string, r
 }
 
 /** What a kubelet in the guest would report. */
-function nodeObject(manager: string): NodeObject {
+export function nodeObject(manager: string, systemUUID: string): NodeObject {
   return {
     apiVersion: 'v1',
     kind: 'Node',

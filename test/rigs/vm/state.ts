@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { eventually } from '../../support/eventually.ts'
-import type { Machine } from './machine.ts'
+import type { Shell } from './machine.ts'
 
 export type GuestState = Record<'links' | 'addresses' | 'routes' | 'rules' | 'sysctls' | 'files', string[]>
 
@@ -36,7 +36,7 @@ interface Link {
   addr_info: Record<string, unknown>[]
 }
 
-export async function stateOf(machine: Machine): Promise<GuestState> {
+export async function stateOf(machine: Shell): Promise<GuestState> {
   const script = commands.map(command => `(${command})`).join(`; printf '${separator.replaceAll('\n', '\\n')}';`)
   const outputs = (await machine.run(script)).stdout.split(separator)
   assert.equal(outputs.length, commands.length, outputs.at(-1))
@@ -103,7 +103,7 @@ export function withoutSlotNames(state: GuestState): GuestState {
 
 /** Waits until systemd has started everything and no address is tentative, and then until this part of the state is equal. */
 export async function sameState(
-  machine: Machine,
+  machine: Shell,
   expected: GuestState,
   part = (state: GuestState) => state,
 ): Promise<void> {
@@ -133,7 +133,7 @@ const networkIsUp =
   'ip -4 route show default | grep -q . && ! ip -6 address show tentative | grep -q . && ! ip -6 address show dadfailed | grep -q .'
 
 /** The boot has ended, and the primary NIC has its address. */
-export async function waitForBoot(machine: Machine): Promise<void> {
+export async function waitForBoot(machine: Shell): Promise<void> {
   await machine.run('systemctl is-system-running --wait')
   await eventually(() => machine.exec(networkIsUp), { within: 5 * 60_000, every: 250 })
 }

@@ -41,6 +41,11 @@ export function detectBackend(
   return { kind: 'unknown', because: checked.map(directory => `no ${directory}`) }
 }
 
+/** NetworkManager configures the NIC at boot. It also reads ifcfg files; without it, the network scripts read them. */
+export function isReadByNetworkManager(backend: BackendKind, { managers }: Pick<Observed, 'managers'>): boolean {
+  return backend === 'networkmanager' || (backend === 'ifcfg' && Object.keys(managers).length > 0)
+}
+
 /**
  * On a host with Netplan: NetworkManager configures new NICs if it is Netplan's renderer, or if it manages one of our NICs
  * without Netplan. A NIC that has our profile keeps it: the agent released the NIC from NetworkManager until the next boot.

@@ -4,16 +4,15 @@
  * Pure.
  */
 import { type RouteSpec, type RuleSpec, routeText, ruleKey, ruleText } from './change.ts'
-import type { BackendKind } from './config.ts'
 import { type ObservedRule, protocolKernel } from './observed.ts'
 
 /** A connected route from NetworkManager or the kernel stays. Where NetworkManager adds it at boot, ours is the same. */
-export function equivalentRoute(desired: RouteSpec, present: readonly RouteSpec[], backend: BackendKind): RouteSpec {
+export function equivalentRoute(desired: RouteSpec, present: readonly RouteSpec[], byManager: boolean): RouteSpec {
   const fromKernel = { ...desired, protocol: protocolKernel }
   const isPresent = (spec: RouteSpec) => present.some(route => routeText(route) === routeText(spec))
   if (isPresent(fromKernel)) return fromKernel
   const isConnected = !desired.gateway && !desired.from
-  return backend === 'networkmanager' && isConnected && !isPresent(desired) ? fromKernel : desired
+  return byManager && isConnected && !isPresent(desired) ? fromKernel : desired
 }
 
 /** Who added a rule does not matter to packets: a rule with another protocol stays, without a moment in which it is missing. */

@@ -1,6 +1,6 @@
 /**
- * The rules that a boot file of ours, or of the Go implementation, sets: Netplan, networkd, NetworkManager's keyfile or an
- * ifcfg rule file. Needed for a NIC whose record does not list its rules.
+ * The rules that a boot file of ours, or of the Go implementation, sets: Netplan, networkd, NetworkManager's keyfile, an
+ * ifcfg file or a rule file of the network scripts. Needed for a NIC whose record does not list its rules.
  *
  * Pure. A rule is the text of `ruleText`; without a priority when the file does not fix it.
  */
@@ -21,10 +21,14 @@ export function namesRule(rules: ReadonlySet<string>, rule: RuleSpec): boolean {
   return rules.has(text) || rules.has(withoutPriority(text))
 }
 
-/** `routing-rule1=priority 10100 from 10.0.0.1/32 table 100`, or the same words without a key. */
+/** `routing-rule1=priority 10100 from 10.0.0.1/32 table 100`, the key of an ifcfg file, or the same words without a key. */
 function commandRules(text: string): Keys[] {
   return text.split('\n').flatMap(line => {
-    const [, key, command = ''] = /^(routing-rules?\d*)=(.*)$/.exec(line.trim()) ?? [undefined, undefined, line.trim()]
+    const [, key, command = ''] = /^(routing-rules?\d*|ROUTING_RULE6?_\d+)="?([^"]*)"?$/.exec(line.trim()) ?? [
+      undefined,
+      undefined,
+      line.trim(),
+    ]
     const words = command.split(' ')
     const keys = Object.fromEntries(
       words.flatMap((word, index) => (index % 2 === 0 ? [[word, words[index + 1] ?? '']] : [])),

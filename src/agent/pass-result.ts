@@ -136,7 +136,7 @@ function withDifferences(
   const all = new Map(failed)
   for (const { nic, link, isStale } of accepted) {
     if (failed.has(nic.index) || backend.kind === 'unknown') continue
-    const files = filesFor(backend.kind, nic, paths, observed.directories)
+    const files = filesFor(backend.kind, nic, paths, observed)
     const failure = summarize([
       ...differences(nic, link.ifindex, observed, isStale),
       ...fileDifferences(files, observed),

@@ -7,7 +7,7 @@ import { type Interface, interfaceName } from '../contract/interfaces.ts'
 import { type Change, familyOf, type RuleSpec, routeText, ruleText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import { altnameOf, type DesiredNic, desiredNics, hasMacAltname } from './desired.ts'
-import { type Backend, detectBackend } from './detect.ts'
+import { type Backend, detectBackend, isReadByNetworkManager } from './detect.ts'
 import { equivalentRoute, equivalentRule } from './equivalent.ts'
 import {
   isLeftByManager,
@@ -340,20 +340,21 @@ function targetOf(
     mainRoutes: mainRoutesOf(nic),
     ...formerOf(now, owned),
   }
+  const byManager = isReadByNetworkManager(backend, observed)
   // NetworkManager adds these at boot.
   const hasLinkLocal = observed.routes.some(route => route.table === nic.table && isLinkLocalRoute(route))
   const managerRoutes =
-    backend === 'networkmanager' && !hasLinkLocal && nic.addresses.some(({ cidr }) => familyOf(cidr) === 6)
+    byManager && !hasLinkLocal && nic.addresses.some(({ cidr }) => familyOf(cidr) === 6)
       ? [linkLocalRouteIn(nic.table, managerMetric)]
       : []
-  const rendered = filesFor(backend, nic, paths, observed.directories)
+  const rendered = filesFor(backend, nic, paths, observed)
   const files = { ...Object.fromEntries(scope.files.map(path => [path, undefined])), ...rendered }
   return {
     name: nic.name,
     mtu: nic.mtu ?? now.mtu,
     up: true,
     addresses: [...foreign, ...nic.addresses],
-    routes: [...nic.routes.map(route => equivalentRoute(route, now.routes, backend)), ...managerRoutes],
+    routes: [...nic.routes.map(route => equivalentRoute(route, now.routes, byManager)), ...managerRoutes],
     rules: nic.rules.map(rule => equivalentRule(rule, now.rules)),
     altnames: altnamesOf(nic, now, observed),
     sysctls: { ...nic.sysctls, ...restoredSysctls(nic, owned, paths, observed) },

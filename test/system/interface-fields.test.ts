@@ -193,9 +193,9 @@ function configure(input: string): string {
   const { request, errors } = parseInput(input)
   assert.deepEqual(errors, [])
   const nics = desiredNics(request?.interfaces ?? [], settingsFrom(), nodeWithBothFamilies)
-  const directories = Object.values(hostPaths)
+  const observed = { directories: Object.values(hostPaths), managers: {} }
   const files = nics.flatMap(nic =>
-    (['netplan', 'networkmanager'] as const).map(backend => filesFor(backend, nic, hostPaths, directories)),
+    (['netplan', 'networkmanager'] as const).map(backend => filesFor(backend, nic, hostPaths, observed)),
   )
   return JSON.stringify({ nics, files })
 }

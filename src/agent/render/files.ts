@@ -5,7 +5,8 @@
  */
 import type { BackendKind } from '../config.ts'
 import type { DesiredNic } from '../desired.ts'
-import type { FileState } from '../observed.ts'
+import { isReadByNetworkManager } from '../detect.ts'
+import type { FileState, Observed } from '../observed.ts'
 import { profileUuid } from '../ownership.ts'
 import type { Paths } from '../paths.ts'
 import { linkFile, sysctlFile, udevRule } from './device.ts'
@@ -20,20 +21,30 @@ const open = 0o644
 type Rendered = [directory: string, name: string, mode: number, text: string][]
 
 /** The planner and the last check of a run need the same files. */
-const known = new WeakMap<DesiredNic, { backend: BackendKind; paths: Paths; hasRules: boolean; files: Rendered }>()
+const known = new WeakMap<DesiredNic, Reader & { paths: Paths; files: Rendered }>()
+
+/** Who reads the files at boot. */
+interface Reader {
+  backend: BackendKind
+  byManager: boolean
+  /** Older controllers do not mount the directory of the udev rule. */
+  hasRules: boolean
+}
 
 export function filesFor(
   backend: BackendKind,
   nic: DesiredNic,
   paths: Paths,
-  directories: readonly string[],
+  observed: Pick<Observed, 'directories' | 'managers'>,
 ): Record<string, FileState> {
+  const { directories } = observed
   const last = known.get(nic)
-  // Older controllers do not mount the directory of the rule.
+  const byManager = isReadByNetworkManager(backend, observed)
   const hasRules = directories.includes(paths.udevRules)
-  const isSame = last?.backend === backend && last.paths === paths && last.hasRules === hasRules
-  const files = isSame ? last.files : render(backend, nic, paths, hasRules)
-  known.set(nic, { backend, paths, hasRules, files })
+  const isSame =
+    last?.backend === backend && last.byManager === byManager && last.paths === paths && last.hasRules === hasRules
+  const files = isSame ? last.files : render({ backend, byManager, hasRules }, nic, paths)
+  known.set(nic, { backend, byManager, paths, hasRules, files })
   return Object.fromEntries(
     files
       .filter(([directory]) => directories.includes(directory))
@@ -41,7 +52,7 @@ export function filesFor(
   )
 }
 
-function render(backend: BackendKind, nic: DesiredNic, paths: Paths, hasRules: boolean): Rendered {
+function render({ backend, byManager, hasRules }: Reader, nic: DesiredNic, paths: Paths): Rendered {
   const files: Rendered = [
     [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic, hasRules)],
     [paths.udevRules, `05-${nic.name}.rules`, open, udevRule(nic)],
@@ -51,7 +62,7 @@ function render(backend: BackendKind, nic: DesiredNic, paths: Paths, hasRules: b
   if (backend === 'networkmanager')
     files.push([paths.networkManager, `${nic.name}.nmconnection`, secret, keyfile(nic, uuid)])
   if (backend === 'ifcfg')
-    for (const [kind, text] of Object.entries(ifcfgFiles(nic, uuid)))
+    for (const [kind, text] of Object.entries(ifcfgFiles(nic, uuid, byManager)))
       files.push([paths.networkScripts, `${kind}-${nic.name}`, open, text])
   if (backend === 'netplan') {
     files.push([paths.networkd, `05-${nic.name}.network`, open, networkFile(nic)])

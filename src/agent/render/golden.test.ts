@@ -36,10 +36,16 @@ const cases: Case[] = backends
       const input = JSON.parse(readFileSync(join(folder, 'input.json'), 'utf8')) as {
         interface: WireInterface
         env?: Record<string, string>
+        /** NetworkManager runs on the host. */
+        networkManager?: true
       }
       const [nic] = desiredNics(fromWireInterfaces([input.interface]), settingsFrom(input.env), nodeWithBothFamilies)
       assert.ok(nic)
-      return { backend, folder, nic, files: filesFor(backend, nic, hostPaths, Object.values(hostPaths)) }
+      const observed = {
+        directories: Object.values(hostPaths),
+        managers: input.networkManager ? { 1: 'none' as const } : {},
+      }
+      return { backend, folder, nic, files: filesFor(backend, nic, hostPaths, observed) }
     }),
   )
 

@@ -1,30 +1,31 @@
 /**
  * The ifcfg, route- and rule- files of one NIC, for RHEL and CentOS 7 and 8.
  *
- * Pure. There is no validator for this format; golden files are the only test.
+ * Pure. NetworkManager and the network scripts read them differently. With a rule- file, NetworkManager (since 1.18) ignores
+ * the tables, the routes and its own keys for rules. The network scripts do not know these keys.
  */
 import type { Family } from '../../contract/address.ts'
 import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
+import { listedRoutes, maxPriority } from './networkmanager.ts'
 
-export function ifcfgFiles(nic: DesiredNic, uuid: string): Record<string, string> {
-  const of = <T>(items: readonly T[], family: Family, familyOfItem: (item: T) => Family) =>
-    items.filter(item => familyOfItem(item) === family)
+export function ifcfgFiles(nic: DesiredNic, uuid: string, byManager: boolean): Record<string, string> {
   const lines = (items: readonly string[]) => (items.length > 0 ? `${items.join('\n')}\n` : '')
-  const files: Record<string, string> = { ifcfg: lines(ifcfg(nic, uuid)) }
+  const files: Record<string, string> = {
+    ifcfg: lines([...ifcfg(nic, uuid), ...(byManager ? managerKeys(nic) : [])]),
+  }
   for (const family of [4, 6] as const) {
     const mark = family === 4 ? '' : '6'
-    files[`route${mark}`] = lines(
-      of(nic.routes, family, route => route.family).map(route => routeLine(route, nic.name)),
-    )
-    files[`rule${mark}`] = lines(of(nic.rules, family, rule => rule.family).map(ruleLine))
+    const routes = byManager ? managerRoutes(nic, family) : nic.routes.filter(route => route.family === family)
+    files[`route${mark}`] = lines(routes.map(route => routeLine(route, nic.name)))
+    files[`rule${mark}`] = byManager ? '' : lines(rulesOf(nic, family).map(ruleLine))
   }
   return Object.fromEntries(Object.entries(files).filter(([, text]) => text !== ''))
 }
 
 function ifcfg(nic: DesiredNic, uuid: string): string[] {
-  const v4 = nic.addresses.filter(address => familyOf(address.cidr) === 4).map(address => address.cidr)
-  const [first6, ...more6] = nic.addresses.filter(address => familyOf(address.cidr) === 6).map(address => address.cidr)
+  const v4 = cidrsOf(nic, 4)
+  const [first6, ...more6] = cidrsOf(nic, 6)
   return [
     `DEVICE=${nic.name}`,
     `NAME=${nic.name}`,
@@ -39,9 +40,9 @@ function ifcfg(nic: DesiredNic, uuid: string): string[] {
       return [`IPADDR${index || ''}=${address}`, `PREFIX${index || ''}=${prefix}`]
     }),
     ...(nic.routes[0] ? [`IPV4_ROUTE_METRIC=${nic.routes[0].metric}`, `IPV4_ROUTE_TABLE=${nic.table}`] : []),
-    `IPV6INIT=${first6 || nic.acceptRa ? 'yes' : 'no'}`,
+    `IPV6INIT=${hasIpv6(nic) ? 'yes' : 'no'}`,
     `IPV6_AUTOCONF=${nic.acceptRa ? 'yes' : 'no'}`,
-    ...(first6 || nic.acceptRa ? ['IPV6_DEFROUTE=no'] : []),
+    ...(hasIpv6(nic) ? ['IPV6_DEFROUTE=no'] : []),
     ...(first6
       ? [
           `IPV6ADDR=${first6}`,
@@ -51,6 +52,37 @@ function ifcfg(nic: DesiredNic, uuid: string): string[] {
       : []),
     ...(nic.mtu === undefined ? [] : [`MTU=${nic.mtu}`]),
   ]
+}
+
+/** What only NetworkManager reads: the same as in its keyfile. */
+function managerKeys(nic: DesiredNic): string[] {
+  const route6 = nic.routes.find(route => route.family === 6)
+  return [
+    `AUTOCONNECT_PRIORITY=${maxPriority}`,
+    ...(hasIpv6(nic) ? ['IPV6_ADDR_GEN_MODE=eui64'] : []),
+    ...(nic.acceptRa ? ['IPV6_PEERDNS=no'] : []),
+    ...(route6 ? [`IPV6_ROUTE_METRIC=${route6.metric}`] : []),
+    ...([4, 6] as const).flatMap(family => {
+      const key = family === 4 ? 'ROUTING_RULE' : 'ROUTING_RULE6'
+      return rulesOf(nic, family).map((rule, index) => `${key}_${index + 1}="${ruleLine(rule)}"`)
+    }),
+  ]
+}
+
+function managerRoutes(nic: DesiredNic, family: Family): RouteSpec[] {
+  return family === 4 || hasIpv6(nic) ? listedRoutes(nic, family) : []
+}
+
+function hasIpv6(nic: DesiredNic): boolean {
+  return nic.acceptRa || cidrsOf(nic, 6).length > 0
+}
+
+function cidrsOf({ addresses }: DesiredNic, family: Family): string[] {
+  return addresses.map(({ cidr }) => cidr).filter(cidr => familyOf(cidr) === family)
+}
+
+function rulesOf({ rules }: DesiredNic, family: Family): RuleSpec[] {
+  return rules.filter(rule => rule.family === family)
 }
 
 function routeLine(route: RouteSpec, device: string): string {

@@ -49,11 +49,15 @@ function family(nic: DesiredNic, of: Family): string[] {
     ...addresses.map((address, index) => `address${index + 1}=${address.cidr}`),
     'never-default=true',
     ...(routes[0] ? [`route-table=${nic.table}`, `route-metric=${routes[0].metric}`] : []),
-    ...[...routes.filter(route => route.gateway || route.from), ...(of === 6 ? [linkLocalRoute] : [])].flatMap(
-      routeLines,
-    ),
+    ...listedRoutes(nic, of).flatMap(routeLines),
     ...rules.map((rule, index) => `routing-rule${index + 1}=${ruleText(rule)}`),
   ]
+}
+
+/** The routes that NetworkManager does not add with the addresses. */
+export function listedRoutes({ routes }: DesiredNic, of: Family): RouteSpec[] {
+  const listed = routes.filter(route => route.family === of && (route.gateway || route.from))
+  return of === 6 ? [...listed, linkLocalRoute] : listed
 }
 
 /** As the kernel adds it with a link-local address. NetworkManager itself adds it to our table only. */

@@ -50,6 +50,9 @@ export class BusError extends Error {
   }
 }
 
+/** The service hangs, or a policy of the host drops its reply. */
+export class NoReplyError extends Error {}
+
 const methodCall = 1
 const methodReturn = 2
 const errorReply = 3
@@ -91,7 +94,7 @@ export async function openBus(stream: Duplex): Promise<Bus> {
       const { timeout = defaultTimeout } = request
       const timer = setTimeout(() => {
         waiting.delete(own)
-        reject(new Error(`${request.member}: no reply within ${timeout / 1000} s`))
+        reject(new NoReplyError(`${request.member}: no reply within ${timeout / 1000} s`))
       }, timeout)
       const settle =
         <T>(then: (value: T) => void) =>

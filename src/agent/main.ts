@@ -99,7 +99,7 @@ async function connectDaemons(
   const mayHaveNetworkManager = [paths.networkManager, paths.networkScripts].some(path => host.list(path) !== undefined)
   try {
     const networkManager = mayHaveNetworkManager ? await connectNetworkManager(host, paths) : undefined
-    return { networkManager, networkd: await connectNetworkd(host, paths) }
+    return { networkManager, networkd: await connectNetworkd(host, paths, log) }
   } catch (error) {
     if (!(error instanceof BusError) || host.list(paths.netplan) === undefined) throw error
     log.warn('cannot use the system bus', { error: messageOf(error) })

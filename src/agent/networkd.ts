@@ -4,8 +4,9 @@
  * A reload makes networkd apply every file that changed since it read its files, for all links. So the agent reloads only
  * when no file of others has changed since then.
  */
+import type { Log } from '../telemetry/log.ts'
 import { networkdDirectories } from './boot-order.ts'
-import { type Bus, BusError, openBus } from './dbus.ts'
+import { type Bus, BusError, NoReplyError, openBus } from './dbus.ts'
 import type { Host } from './host.ts'
 import { allIndexes, filesOfIndex, isOurNetworkFile } from './ownership.ts'
 import type { Paths } from './paths.ts'
@@ -50,8 +51,11 @@ const unit = {
   path: '/org/freedesktop/systemd1/unit/systemd_2dnetworkd_2eservice',
 }
 
-/** Undefined on a host without D-Bus or without networkd, or whose networkd cannot describe its links (before 250). */
-export async function connectNetworkd(host: Host, paths: Paths): Promise<Networkd | undefined> {
+/**
+ * Undefined on a host without D-Bus or without networkd, or whose networkd cannot describe its links (before 250). Also if its
+ * reply does not come, as with a policy of SELinux that drops it: its DHCP clients are then known by their sockets only.
+ */
+export async function connectNetworkd(host: Host, paths: Paths, log: Log): Promise<Networkd | undefined> {
   const stream = await host.connect(paths.bus)
   if (!stream) return undefined
   const bus = await openBus(stream)
@@ -61,8 +65,9 @@ export async function connectNetworkd(host: Host, paths: Paths): Promise<Network
     return networkd
   } catch (error) {
     bus.close()
-    if (error instanceof BusError) return undefined
-    throw error
+    if (error instanceof NoReplyError) log.warn('systemd-networkd does not reply, going on without it', { error })
+    else if (!(error instanceof BusError)) throw error
+    return undefined
   }
 }
 

@@ -343,10 +343,8 @@ function targetOf(
   const byManager = isReadByNetworkManager(backend, observed)
   // NetworkManager adds these at boot.
   const hasLinkLocal = observed.routes.some(route => route.table === nic.table && isLinkLocalRoute(route))
-  const managerRoutes =
-    byManager && !hasLinkLocal && nic.addresses.some(({ cidr }) => familyOf(cidr) === 6)
-      ? [linkLocalRouteIn(nic.table, managerMetric)]
-      : []
+  const isMissing = byManager && !hasLinkLocal && nic.addresses.some(({ cidr }) => familyOf(cidr) === 6)
+  const managerRoutes = isMissing ? [linkLocalRouteIn(nic.table, managerMetric)] : []
   const rendered = filesFor(backend, nic, paths, observed)
   const files = { ...Object.fromEntries(scope.files.map(path => [path, undefined])), ...rendered }
   return {

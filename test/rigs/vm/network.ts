@@ -15,6 +15,8 @@ export interface NetworkOptions {
   mtu?: number
   /** First and last address that the DHCP server leases. It also announces the router. */
   dhcp?: readonly [string, string]
+  /** IPv6 prefix of 64 bits, such as `fd00:10::`. The router has its first address, and the DHCP server advertises both. */
+  prefix?: string
 }
 
 export interface Network {
@@ -37,14 +39,14 @@ export interface Nic {
 
 export async function createNetwork(dir: string, options: NetworkOptions): Promise<Network> {
   currentIsolation()
-  const { name, addresses, mtu = 1500, dhcp } = options
+  const { name, addresses, mtu = 1500, dhcp, prefix } = options
   await ip('link', 'add', name, 'mtu', `${mtu}`, 'type', 'bridge', 'forward_delay', '0')
-  for (const address of addresses)
+  for (const address of [...addresses, ...(prefix ? [`${prefix}1/64`] : [])])
     await ip('address', 'add', address, 'dev', name, ...(address.includes(':') ? ['nodad'] : []))
   await ip('link', 'set', name, 'up')
   const log = join(dir, `dhcp-${name}.log`)
   appendFileSync(log, '')
-  const server = dhcp && startDhcpServer(name, dhcp, log, dir)
+  const server = dhcp && startDhcpServer({ name, log, dir, dhcp, prefix })
   return {
     name,
     dhcpLog: macAddress =>
@@ -59,11 +61,20 @@ export async function createNetwork(dir: string, options: NetworkOptions): Promi
 }
 
 /** Without DNS. --no-ping: it would wait three seconds before each offer. Leases have the shortest time that dnsmasq allows. */
-function startDhcpServer(network: string, [first, last]: readonly [string, string], log: string, dir: string): Daemon {
+function startDhcpServer(server: {
+  name: string
+  log: string
+  dir: string
+  dhcp: readonly [string, string]
+  prefix: string | undefined
+}): Daemon {
+  const { name, log, dir, dhcp, prefix } = server
   const options = ['--keep-in-foreground', '--conf-file=/dev/null', '--user=root', '--port=0', '--log-facility=-']
-  const dhcp = ['--dhcp-authoritative', '--no-ping', `--dhcp-leasefile=${join(dir, `leases-${network}`)}`]
-  const interfaces = [`--interface=${network}`, '--except-interface=lo', '--bind-interfaces', '--pid-file']
-  return startDaemon('dnsmasq', [...options, ...dhcp, ...interfaces, `--dhcp-range=${first},${last},2m`], { log })
+  const leases = ['--dhcp-authoritative', '--no-ping', `--dhcp-leasefile=${join(dir, `leases-${name}`)}`]
+  const interfaces = [`--interface=${name}`, '--except-interface=lo', '--bind-interfaces', '--pid-file']
+  const ranges = [`--dhcp-range=${dhcp.join()},2m`, ...(prefix ? [`--dhcp-range=${prefix},ra-only,64,10m`] : [])]
+  const advertisements = prefix ? ['--enable-ra', `--ra-param=${name},10,60`] : []
+  return startDaemon('dnsmasq', [...options, ...leases, ...interfaces, ...ranges, ...advertisements], { log })
 }
 
 /** Tap devices stay when QEMU exits, so that a reboot finds them. */

@@ -25,6 +25,8 @@ export { about, apartFrom, sameState, stateOf, waitForBoot, withoutSlotNames } f
 export interface GuestOptions {
   kind: GuestKind
   networks: readonly NetworkOptions[]
+  /** IPv6 prefix of the network of the primary NIC. */
+  primaryPrefix?: string
   /** NICs that the guest has at its first boot. */
   nics?: readonly Nic[]
   /** Addresses of the ports by name of the NIC: these ports send and receive nothing else. Without it, all ports are open. */
@@ -51,7 +53,7 @@ export const primaryRouter = '10.0.2.2'
 /** Boots a guest for one test. Afterwards nothing of it is left, and the test shows its cost. */
 export async function startGuest(
   t: TestContext,
-  { kind, networks, nics = [], portSecurity: secured, payload: add, ...options }: GuestOptions,
+  { kind, networks, primaryPrefix, nics = [], portSecurity: secured, payload: add, ...options }: GuestOptions,
 ): Promise<Guest> {
   const started = performance.now()
   const dir = mkdtempSync(join(tmpdir(), 'guest-'))
@@ -59,7 +61,12 @@ export async function startGuest(
   const { arch, manager } = imageFacts(image)
   const payload = await buildPayload(dir, arch, add)
   const all: NetworkOptions[] = [
-    { name: 'primary', addresses: [`${primaryRouter}/24`], dhcp: [primaryAddress, primaryAddress] },
+    {
+      name: 'primary',
+      addresses: [`${primaryRouter}/24`],
+      dhcp: [primaryAddress, primaryAddress],
+      ...(primaryPrefix && { prefix: primaryPrefix }),
+    },
     ...networks,
   ]
   const made: Network[] = []

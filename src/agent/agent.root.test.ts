@@ -155,6 +155,16 @@ suite('agent', { concurrency: 3 }, () => {
     assert.deepEqual([again.report?.verdict, again.report?.changed], ['Removed', 0])
   })
 
+  test('the report counts the changes of each NIC', async () => {
+    const vm = await node({ nics: 2 })
+    const [a, b] = vm.nics
+    assert.ok(a && b)
+    await vm.agent({ interfaces: [requestedInterface(a, 0), requestedInterface(b, 1)] })
+    const ran = await vm.agent({ interfaces: [requestedInterface(a, 0), requestedInterface(b, 1, { mtu: 1400 })] })
+    const [first, second] = ran.report?.interfaces.map(({ changed = -1 }) => changed) ?? []
+    assert.deepEqual([first, second], [0, ran.report?.changed], ran.log)
+  })
+
   test('files and rules of a detached NIC are removed', async () => {
     const vm = await node({ nics: 2 })
     const [a, b] = vm.nics

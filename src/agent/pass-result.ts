@@ -21,6 +21,8 @@ export interface PassResult {
   failed: Map<number, Failure>
   /** Number of committed changes. */
   changed: number
+  /** Number of committed changes of each interface, by index. */
+  changesOf: Map<number, number>
   /** Names of removed interfaces, and the paths of their files. */
   removed: string[]
   /** Names of the interfaces that were rolled back. */
@@ -67,6 +69,9 @@ export function passResult(
     observed,
     failed: withDifferences(failed, plan, observed, paths),
     changed: committed.reduce((sum, unit) => sum + unit.changes.length, 0),
+    changesOf: new Map(
+      committed.filter(unit => unit.purpose === 'apply').map(unit => [unit.index, unit.changes.length]),
+    ),
     removed: removed.flatMap(unit => [
       unit.name,
       ...fileChangesOf(unit).flatMap(({ path }) => (path.startsWith(paths.state) ? [] : path)),

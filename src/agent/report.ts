@@ -55,7 +55,8 @@ export function appliedReport(
   const interfaces = request.interfaces.map(nic => {
     const result = unconfigured(nic, last.plan, failed.get(nic.index))
     const configured = { status: 'Configured', reason: 'Configured', ...noteOf(results, nic.index) } as const
-    return nicReport(nic, result ?? configured, observedOf(last.observed, nic))
+    const changed = results.reduce((sum, { changesOf }) => sum + (changesOf.get(nic.index) ?? 0), 0)
+    return { ...nicReport(nic, result ?? configured, observedOf(last.observed, nic)), changed }
   })
   return { ...common, ...summaryOf(interfaces, notRemoved), interfaces }
 }
@@ -149,8 +150,9 @@ function summaryOf(interfaces: readonly InterfaceReport[], notRemoved: PassResul
   const reason = failed[0]?.reason ?? notRemoved[0]?.failure.reason
   if (reason !== undefined) {
     const parts = [
-      ...(failed.length > 0 ? [`${failed.length} of ${interfaces.length} failed. ${messages(failed)}`] : []),
+      ...(failed.length > 0 ? [messages(failed)] : []),
       ...(notRemoved.length > 0 ? [describeNotRemoved(notRemoved)] : []),
+      ...(failed.length > 0 ? [`${failed.length} of ${interfaces.length} interfaces failed`] : []),
     ]
     const message = parts.join('; ')
     return { verdict: 'Failed', reason, message }

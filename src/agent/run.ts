@@ -128,7 +128,7 @@ function withIncompleteRollback(
   return new Map(
     [...failures].map(([group, { message }]) => [
       group,
-      { reason: 'RollbackIncomplete', message: `${left.join('; ')} (after: ${message})` } as const,
+      { reason: 'RollbackIncomplete', message: `${message}; ${left.join('; ')}` } as const,
     ]),
   )
 }

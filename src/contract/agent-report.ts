@@ -36,6 +36,8 @@ const reportSchema = z.object({
       reason: z.string(),
       message: z.string().optional(),
       observed: observedInterface.optional(),
+      /** Number of changes to this interface. Absent from older agents. */
+      changed: z.int().min(0).optional(),
     }),
   ),
   /** Number of changes to kernel and disk. Zero when nothing differed. */

@@ -45,6 +45,8 @@ export const kinds: Kind[] = [
       { name: 'State', type: 'string', jsonPath: '.status.state' },
       { name: 'NICs', type: 'string', jsonPath: '.status.nics' },
       { name: 'Reason', type: 'string', jsonPath: ready('reason') },
+      { name: 'Generation', type: 'integer', jsonPath: '.metadata.generation' },
+      { name: 'Observed', type: 'integer', jsonPath: '.status.observedGeneration' },
       age,
     ],
   },

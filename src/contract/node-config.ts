@@ -156,7 +156,15 @@ export const interfaceStatus = z
     reason: z.string().max(128).optional(),
     message: z.string().max(1024).optional(),
     lastConfigured: timestamp.optional(),
-    lastChecked: timestamp.optional(),
+    lastChecked: timestamp.optional().meta({ description: 'When an agent last observed the interface.' }),
+    specHash: z.string().max(16).optional().meta({ description: 'Hash of the request that the state is about.' }),
+    pending: z
+      .object({ reason: z.string().max(128), message: z.string().max(1024) })
+      .optional()
+      .meta({
+        description:
+          'Present while the newest request is not applied: what it waits for. The other fields describe the last observation.',
+      }),
     observed: observedInterface.optional(),
   })
   .meta({ description: 'State of one interface.' })
@@ -168,7 +176,11 @@ export const nodeConfigStatus = z
     lastProcessed: timestamp.optional(),
     lastJobName: z.string().max(253).optional(),
     state: z.enum(states).optional(),
-    nics: z.string().max(16).optional().meta({ description: 'Configured and requested interfaces, such as 2/2.' }),
+    nics: z
+      .string()
+      .max(16)
+      .optional()
+      .meta({ description: 'Interfaces that are as requested, and requested interfaces, such as 2/2.' }),
     conditions: conditions.optional(),
     interfaceStatuses: z.array(interfaceStatus).max(32).optional().meta({ 'x-kubernetes-list-type': 'atomic' }),
     failedAttempts: z.int().min(0).max(1000000).optional().meta({ description: 'Failed runs of this generation.' }),

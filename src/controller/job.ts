@@ -229,7 +229,7 @@ function inputFor({ config, node, action, specHash, interfaces, serviceCIDRs = [
  * Without the fields that the agent does not read. With them the largest spec would exceed 128 KiB, and the kernel starts no
  * container with a longer variable.
  */
-function inputInterface({
+export function inputInterface({
   networkId: _,
   subnetId: __,
   source: ___,

@@ -56,7 +56,10 @@ test('kubectl waits for a config, and shows it in one line', async () => {
   const pod = await harness.endAgent('w1')
   assert.match((await waiting).stdout, /condition met/)
   const { stdout } = await cp.exec('kubectl', ['-n', harness.namespace, 'get', 'mnnc', 'w1'])
-  assert.match(stdout, /NODE +STATE +NICS +REASON +AGE\s+w1 +w1 +Configured +1\/1 +AllInterfacesConfigured/)
+  assert.match(
+    stdout,
+    /NODE +STATE +NICS +REASON +GENERATION +OBSERVED +AGE\s+w1 +w1 +Configured +1\/1 +AllInterfacesConfigured +1 +1/,
+  )
   await harness.finishPod(pod)
   await eventually(async () => assert.equal((await harness.jobsOn('w1'))[0]?.status?.succeeded, 1), { within })
   const described = await cp.exec('kubectl', ['-n', harness.namespace, 'describe', 'mnnc', 'w1'])

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { mergePatch } from '../contract/json.ts'
 import { type NodeConfigStatus, nodeConfigStatus } from '../contract/node-config.ts'
 import { aConfig, aNic, aReport, hashFor, start } from './controller.fixture.ts'
+import { requestedOf } from './plan/requested.ts'
 import type { StatusUpdate } from './plan/step.ts'
-import { nextStatus } from './status.ts'
+import { interfaceHash, nextStatus } from './status.ts'
 
 const at = new Date(start)
 const now = '2026-01-01T00:00:00Z'
@@ -46,6 +47,7 @@ test('a successful report fills the whole status', () => {
     reason: 'Configured',
     lastConfigured: now,
     lastChecked: now,
+    specHash: interfaceHash(requestedOf(config).interfaces[id] ?? assert.fail()),
     observed: { name: `multinic${id}`, mtu: 1450, addresses: [`192.168.${id}.10/24`], link: 'up' },
   })
   const same = { reason: success.reason, message: success.message, lastTransitionTime: now, observedGeneration: 3 }
@@ -101,12 +103,100 @@ test('a wait keeps the interface statuses', () => {
   assert.deepEqual([nics, lastProcessed, bootID], ['2/2', now, 'boot-1'])
 })
 
-test('a new spec resets the interface statuses and keeps their times', () => {
+/** The status after a change of the spec: multinic1 gets another MTU, and multinic2 is new. */
+function afterChange(update: StatusUpdate, status = configured): NodeConfigStatus {
+  const changed = aConfig({ generation: 4, nics: 3, status })
+  const [, second] = changed.spec.interfaces
+  if (second) second.mtu = 9000
+  return nextStatus(changed, update, new Date(start + 60_000)) ?? assert.fail('no new status')
+}
+const linesOf = ({ interfaceStatuses = [] }: NodeConfigStatus) =>
+  interfaceStatuses.map(({ name, status, reason, pending, lastChecked }) =>
+    [name, status, reason, lastChecked, pending && `pending ${pending.reason}: ${pending.message}`]
+      .filter(Boolean)
+      .join(' '),
+  )
+
+test('experience H4: a NIC keeps its last observed state while another one changes, and says what is pending for it', () => {
   const applying: StatusUpdate = { ...waiting, state: 'InProgress', reason: 'Applying', message: 'job-2 is running' }
-  const { interfaceStatuses, nics } = updated(configured, applying, 4)
-  assert.equal(nics, '0/2')
-  const [first] = interfaceStatuses ?? []
-  assert.deepEqual([first?.status, first?.reason, first?.lastConfigured], ['InProgress', 'Applying', now])
+  const rollout: StatusUpdate = { ...waiting, reason: 'RolloutWaiting', message: 'at most 1 at a time' }
+  for (const update of [applying, rollout]) {
+    const next = afterChange(update)
+    assert.deepEqual(linesOf(next), [
+      `multinic0 Configured Configured ${now}`,
+      `multinic1 Configured Configured ${now} pending ${update.reason}: ${update.message}`,
+      `multinic2 ${update.state} ${update.reason}`,
+    ])
+    assert.equal(next.nics, '1/3')
+    assert.deepEqual(next.interfaceStatuses?.[1]?.observed, configured.interfaceStatuses?.[1]?.observed)
+  }
+})
+
+test('an interface that failed stays Failed with its message while the controller tries again', () => {
+  const failed = aReport(config, {
+    interfaces: [aNic(0), aNic(1, { status: 'Failed', reason: 'LinkDown', message: 'no' })],
+  })
+  const before = updated(undefined, { ...success, state: 'Failed', result: { bootID: 'boot-1', report: failed } })
+  const again = updated(before, { ...waiting, state: 'InProgress', reason: 'Applying', message: 'job-2 is running' })
+  const [first, second] = again.interfaceStatuses ?? []
+  assert.equal(first?.pending, undefined)
+  assert.deepEqual([second?.status, second?.reason, second?.message], ['Failed', 'LinkDown', 'no'])
+  assert.deepEqual(second?.pending, { reason: 'Applying', message: 'job-2 is running' })
+})
+
+test('a NIC that was not in the guest stays so while the config is paused', () => {
+  const report = aReport(config, { interfaces: [aNic(0), aNic(1, { status: 'Pending', reason: 'NicMissing' })] })
+  const missing = updated(undefined, { ...success, state: 'Pending', result: { bootID: 'boot-1', report } })
+  const paused = updated(missing, { ...waiting, reason: 'Paused', message: 'paused' })
+  const [, second] = paused.interfaceStatuses ?? []
+  assert.deepEqual([second?.status, second?.reason, second?.pending?.reason], ['Pending', 'NicMissing', 'Paused'])
+})
+
+test('after a reboot every NIC is pending, and none counts as ready', () => {
+  const next = updated(configured, { ...waiting, reason: 'NodeUnreachable', pendingForAll: true })
+  assert.equal(next.nics, '0/2')
+  assert.deepEqual(
+    next.interfaceStatuses?.map(({ status, pending }) => [status, pending?.reason]),
+    [
+      ['Configured', 'NodeUnreachable'],
+      ['Configured', 'NodeUnreachable'],
+    ],
+  )
+})
+
+test('a status of an older controller keeps its NICs, and all of them wait for a new spec', () => {
+  const older = {
+    ...configured,
+    interfaceStatuses: configured.interfaceStatuses?.map(({ specHash: _, ...nic }) => nic),
+  }
+  assert.equal(updated(older, waiting).nics, '2/2')
+  const next = updated(older, waiting, 4)
+  assert.deepEqual([next.nics, next.interfaceStatuses?.[0]?.status], ['0/2', 'Configured'])
+})
+
+test('a result without a report fails only the NICs that are not as requested', () => {
+  const lost: StatusUpdate = { ...success, state: 'Failed', reason: 'ReportMissing', result: { bootID: 'boot-1' } }
+  assert.deepEqual(
+    afterChange(lost).interfaceStatuses?.map(({ status, reason }) => [status, reason]),
+    [
+      ['Configured', 'Configured'],
+      ['Failed', 'ReportMissing'],
+      ['Failed', 'ReportMissing'],
+    ],
+  )
+})
+
+test('lastConfigured moves only for the NICs that the agent changed', () => {
+  const earlier = configured.interfaceStatuses?.map(one => ({ ...one, lastConfigured: before, lastChecked: before }))
+  const times = (report: ReturnType<typeof aReport>) =>
+    updated(
+      { ...configured, interfaceStatuses: earlier },
+      { ...success, result: { bootID: 'boot-1', report } },
+    ).interfaceStatuses?.map(({ lastConfigured }) => lastConfigured)
+  const one = [aNic(0, { changed: 0 }), aNic(1, { changed: 3 })]
+  assert.deepEqual(times(aReport(config, { changed: 3, interfaces: one })), [before, now])
+  // A report of an older agent counts the changes of the whole run only.
+  assert.deepEqual(times(aReport(config, { changed: 3 })), [now, now])
 })
 
 test('one failed interface does not hide the configured one', () => {

@@ -2,10 +2,12 @@
  * Computes the next status of a config. Pure: undefined when the status is up to date, so that nothing is written twice.
  */
 import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
+import { hashOf } from '../contract/hash.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import { equalJson } from '../contract/json.ts'
 import type { ConditionStatus, InterfaceStatus, NodeConfig, NodeConfigStatus } from '../contract/node-config.ts'
 import { truncate } from '../contract/truncate.ts'
+import { inputInterface } from './job.ts'
 import { isCurrent } from './plan/config-status.ts'
 import { type Requested, requestedOf } from './plan/requested.ts'
 import type { StatusUpdate } from './plan/step.ts'
@@ -21,7 +23,7 @@ export function nextStatus(
   const at = timestampOf(now)
   const requested = requestedOf(config)
   const interfaceStatuses = nextInterfaces(config, requested, update, at)
-  const configured = interfaceStatuses.filter(({ status }) => status === 'Configured').length
+  const ready = interfaceStatuses.filter(({ status, pending }) => status === 'Configured' && !pending).length
   const lastProcessed = update.result ? at : before.lastProcessed
   const lastJobName = update.job ?? before.lastJobName
   const bootID = update.result?.bootID ?? before.bootID
@@ -33,7 +35,7 @@ export function nextStatus(
     ...(lastProcessed !== undefined && { lastProcessed }),
     ...(lastJobName !== undefined && { lastJobName }),
     state: update.state,
-    nics: `${configured}/${requested.interfaces.length}`,
+    nics: `${ready}/${requested.interfaces.length}`,
     conditions: [
       ...nextConditions(before.conditions ?? [], update, generation, at),
       ...warningCondition(before.conditions ?? [], warning, generation, at),
@@ -130,9 +132,7 @@ function nextInterfaces(
     const found = report?.interfaces.find(
       ({ id, macAddress }) => id === nic.index && macAddress.toLowerCase() === nic.macAddress,
     )
-    if (report && found) return reported(nic, found, report, old, at)
-    const isValid = isCurrent(config) && (old?.status === 'Configured' || (old?.status === 'Failed' && !update.result))
-    return old && isValid ? old : notReported(nic, update, old)
+    return report && found ? reported(nic, found, report, old, at) : waiting(config, nic, update, old)
   })
   if (!report) return requested
   const removed = report.interfaces.filter(
@@ -148,8 +148,8 @@ function reported(
   old: InterfaceStatus | undefined,
   at: string,
 ): InterfaceStatus {
-  const unchanged = old?.status === 'Configured' && changed === 0 ? old.lastConfigured : undefined
-  const lastConfigured = found.status === 'Configured' ? (unchanged ?? at) : old?.lastConfigured
+  const isUnchanged = (found.changed ?? changed) === 0 && old?.lastConfigured !== undefined
+  const lastConfigured = found.status === 'Configured' && !isUnchanged ? at : old?.lastConfigured
   return {
     ...identityOf(nic),
     status: found.status,
@@ -157,8 +157,34 @@ function reported(
     ...(found.message && { message: truncate(found.message, 1_024) }),
     ...(lastConfigured !== undefined && { lastConfigured }),
     lastChecked: at,
+    specHash: interfaceHash(nic),
     ...(found.observed && { observed: found.observed }),
   }
+}
+
+/** Without a new report the interface keeps its last observed state. */
+function waiting(
+  config: NodeConfig,
+  nic: Interface,
+  update: StatusUpdate,
+  old: InterfaceStatus | undefined,
+): InterfaceStatus {
+  if (!old || !isObservation(old)) return notReported(nic, update, old)
+  const { pending: _, ...last } = old
+  const isSameRequest = old.specHash === undefined ? isCurrent(config) : old.specHash === interfaceHash(nic)
+  if (old.status === 'Configured' && isSameRequest && !update.pendingForAll) return last
+  if (update.result) return notReported(nic, update, old)
+  return { ...last, pending: { reason: update.reason, message: update.message.slice(0, 1_024) } }
+}
+
+/** An older controller wrote no hash. */
+function isObservation({ specHash, status }: InterfaceStatus): boolean {
+  return specHash !== undefined || status === 'Configured' || status === 'Failed'
+}
+
+/** Only what the agent gets counts. */
+export function interfaceHash(nic: Interface): string {
+  return hashOf(inputInterface(nic)).slice(0, 16)
 }
 
 /** No agent has reported on the interface since it was requested. */

@@ -33,25 +33,31 @@ const cases: Record<string, [entries: NodeConfig[], ready: string, progress: str
     [as(a, 'Configured'), as(b, 'Configured'), as(c, 'Configured')],
     'True AllNodesConfigured: 3 of 3 nodes configured',
     'False AllNodesProcessed: all nodes processed',
-    'True AllNodesProcessed: 3 of 3 nodes processed',
+    'True AllNodesProcessed: 3 of 3 nodes applied',
   ],
   'some nodes are in progress': [
     [as(a, 'Configured'), as(b, 'InProgress', 'Applying'), as(c, 'Pending', 'NodeNotFound')],
     'False ProcessingNodes: 1 of 3 nodes configured',
     'True ProcessingNodes: Processing network configurations for 2 nodes',
-    'False ProcessingNodes: 1 of 3 nodes processed',
+    'False ProcessingNodes: 1 of 3 nodes applied',
   ],
   'one node failed': [
     [as(a, 'Configured'), as(b, 'Failed', 'ApplyFailed'), as(c, 'Configured')],
     'False NodesFailed: 1 of 3 nodes failed: see status.nodeStatuses',
     'False AllNodesProcessed: all nodes processed',
-    'True AllNodesProcessed: 3 of 3 nodes processed',
+    'False NodesFailed: 2 of 3 nodes applied, 1 failed',
+  ],
+  'one node failed and another one is in progress': [
+    [as(a, 'Configured'), as(b, 'Failed', 'ApplyFailed'), as(c, 'InProgress', 'Applying')],
+    'False NodesFailed: 1 of 3 nodes failed: see status.nodeStatuses',
+    'True ProcessingNodes: Processing network configurations for 1 node',
+    'False ProcessingNodes: 1 of 3 nodes applied, 1 failed',
   ],
   'there is no node': [
     [],
     'True NoNodes: 0 of 0 nodes configured',
     'False AllNodesProcessed: all nodes processed',
-    'True AllNodesProcessed: 0 of 0 nodes processed',
+    'True AllNodesProcessed: 0 of 0 nodes applied',
   ],
 }
 

@@ -93,9 +93,9 @@ function nextConditions(
     },
     {
       type: 'Applied',
-      isTrue: pendingNodes === 0,
-      reason: pendingNodes === 0 ? 'AllNodesProcessed' : 'ProcessingNodes',
-      message: `${totalNodes - pendingNodes} of ${nodes(totalNodes)} processed`,
+      isTrue: all,
+      reason: pendingNodes > 0 ? 'ProcessingNodes' : failedNodes > 0 ? 'NodesFailed' : 'AllNodesProcessed',
+      message: `${configuredNodes} of ${nodes(totalNodes)} applied${failedNodes > 0 ? `, ${failedNodes} failed` : ''}`,
     },
     { type: 'Ready', isTrue: all, reason: ready[0], message: ready[1] },
     {

@@ -4,7 +4,7 @@
 import { bizConfigs } from '../../contract/legacy/biz-config.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../../contract/node-config.ts'
 import type { KubeObject } from '../../contract/object.ts'
-import type { Observed } from './observed.ts'
+import type { NodeFacts, Observed } from './observed.ts'
 
 /** A node of a MultiNicBizConfig, which legacy/ presents in the shape of a MultiNicNodeConfig. */
 export function isLegacyEntry({ kind }: Pick<NodeConfig, 'kind'>): boolean {
@@ -34,6 +34,11 @@ export function readyReasonOf({ status }: NodeConfig): string | undefined {
 /** An agent configured an interface of this node before, so a change can interrupt its traffic. */
 export function wasConfigured({ status }: NodeConfig): boolean {
   return (status?.interfaceStatuses ?? []).some(({ lastConfigured }) => lastConfigured !== undefined)
+}
+
+/** The status is of an earlier boot of the node. */
+export function isRebooted({ status }: NodeConfig, node: Pick<NodeFacts, 'bootID'>): boolean {
+  return (status?.bootID ?? '') !== node.bootID
 }
 
 /** An older config manages the node. */

@@ -34,6 +34,7 @@ import {
   failedAttemptsOf,
   isCurrent,
   isLegacyEntry,
+  isRebooted,
   isResultRecorded,
   pausedBy,
   readyReasonOf,
@@ -148,8 +149,7 @@ function nextAction({ config, jobs, now, policy }: Observed, node: NodeFacts): N
   if (!isCurrent(config)) return { action: 'apply', takesSlot }
   if (metadata.annotations?.[nodeConfigAnnotations.retry] !== undefined && status.state !== 'Configured')
     return { action: 'apply', takesSlot, retry: true }
-  const rebooted = (status.bootID ?? '') !== node.bootID
-  if (rebooted) return { action: 'apply', takesSlot: byGo }
+  if (isRebooted(config, node)) return { action: 'apply', takesSlot: byGo }
 
   if (status.state === 'Configured' || reason === 'Drifted') {
     if (reason === 'Drifted' && policy.drift.policy === 'repair') return { action: 'apply', takesSlot }

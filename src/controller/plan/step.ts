@@ -4,7 +4,7 @@
 import type { AgentReport } from '../../contract/agent-report.ts'
 import type { State } from '../../contract/node-config.ts'
 import type { NodeReason } from '../../contract/reasons/catalogue.ts'
-import { failedAttemptsOf } from './config-status.ts'
+import { failedAttemptsOf, isRebooted } from './config-status.ts'
 import type { Action, Observed } from './observed.ts'
 
 export type Step =
@@ -23,6 +23,8 @@ export interface StatusUpdate {
   /** Work is in progress, or the controller will retry. */
   progressing: boolean
   failedAttempts: number
+  /** Nothing is known about any interface since the node rebooted. */
+  pendingForAll?: true
   job?: string
   /** A Job has ended. Without a report the interface statuses stay as they were. */
   result?: { bootID: string; report?: AgentReport }
@@ -38,7 +40,7 @@ export interface Plan {
 
 /** No step now: the status says what the config waits for. */
 export function pending(
-  { config }: Observed,
+  { config, node }: Observed,
   reason: Reason,
   message: string,
   requeueAfterMs?: number,
@@ -51,6 +53,7 @@ export function pending(
       message,
       progressing: true,
       failedAttempts: failedAttemptsOf(config),
+      ...(node && isRebooted(config, node) && { pendingForAll: true }),
     },
     ...(requeueAfterMs !== undefined && { requeueAfterMs: Math.max(0, requeueAfterMs) }),
   }

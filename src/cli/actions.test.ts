@@ -104,7 +104,7 @@ test('status draws a tree with the reason and the remedy where something is wron
 ├─ OpenstackConfig multinic-system/main
 │  └─ w1  Failed
 │     │  ApplyFailed: The agent could not configure at least one interface and rolled it back. The other interfaces stay configured.
-│     │  → Read interfaceStatuses. Correct the cause, or set the annotation multinic.io/retry.
+│     │  → Read interfaceStatuses and correct the cause. The controller retries at nextAttempt; set the annotation multinic.io/retry to retry at once.
 │     ├─ ● multinic0  Configured  10.0.40.225/16  mtu 1450  02:00:00:28:e1:00
 │     └─ ✗ multinic1  Failed      10.1.40.225/16  mtu 1450  02:00:00:28:e1:01
 │           InterfaceNameInUse: A device that MultiNIC does not manage has this name.

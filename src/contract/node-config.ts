@@ -17,6 +17,8 @@ export const nodeConfigLabels = {
 export const nodeConfigAnnotations = {
   paused: 'multinic.io/paused',
   retry: 'multinic.io/retry',
+  /** Start a check of the node now. */
+  check: 'multinic.io/check',
   forceDelete: 'multinic.io/force-delete',
   /** The node is expected to match its spec already: the controller checks it first, and changes it only after approval. */
   adopt: 'multinic.io/adopt',
@@ -185,6 +187,18 @@ export const nodeConfigStatus = z
     interfaceStatuses: z.array(interfaceStatus).max(32).optional().meta({ 'x-kubernetes-list-type': 'atomic' }),
     failedAttempts: z.int().min(0).max(1000000).optional().meta({ description: 'Failed runs of this generation.' }),
     bootID: z.string().max(64).optional().meta({ description: 'Boot ID of the node when the state was observed.' }),
+    nextAttempt: timestamp
+      .optional()
+      .meta({ description: 'When the controller retries. Absent if it waits for a change.' }),
+    agentHash: z.string().max(16).optional().meta({
+      description: 'Hash of what the last agent ran with: image, settings and facts of the Node.',
+    }),
+    checkIntervalSeconds: z
+      .int()
+      .min(1)
+      .max(2147483647)
+      .optional()
+      .meta({ description: 'Interval of the checks for drift. Absent if they are off.' }),
   })
   .meta({ description: 'Observed state, as reported by the agent.' })
 

@@ -27,6 +27,7 @@ export function agentJobFrom(job: JobObject, caches: Pick<Caches, 'pods'>, now: 
   const { annotations = {}, labels = {}, name, uid = '' } = job.metadata
   const { own, finish, exit, phase, createdAt } = progressOf(job, caches, now)
   const traceparent = annotations[jobAnnotations.traceparent]
+  const agentHash = annotations[jobAnnotations.agentHash]
   const facts: AgentJob = {
     name,
     uid,
@@ -39,6 +40,7 @@ export function agentJobFrom(job: JobObject, caches: Pick<Caches, 'pods'>, now: 
     podUids: own.flatMap(pod => pod.metadata.uid ?? []),
     createdAt,
     phase,
+    ...(agentHash && { agentHash }),
     ...(traceparent && { traceparent }),
   }
   if (phase !== 'ended') {
@@ -96,6 +98,16 @@ function podStartErrorOf({ status }: PodObject): PodStartError | undefined {
   const [agent] = status?.containerStatuses ?? []
   const { reason = '', message = '' } = agent?.state?.waiting ?? {}
   const text = [reason, message].filter(Boolean).join(': ')
+  const last = agent?.state?.terminated ?? agent?.lastState?.terminated
+  if (!agent?.state?.running && last?.reason === 'OOMKilled')
+    return { reason: 'AgentOutOfMemory', message: `the agent was killed (OOMKilled, exit code ${last.exitCode})` }
+  if (reason === 'CrashLoopBackOff')
+    return {
+      reason: 'AgentCrashed',
+      message: [`the agent crashes (exit code ${last?.exitCode ?? 'unknown'})`, last?.message?.trim().slice(0, 300)]
+        .filter(Boolean)
+        .join(': '),
+    }
   if (/Image/.test(reason)) return { reason: 'ImagePullFailed', message: text }
   if (/^(CreateContainer|RunContainer)/.test(reason)) return { reason: 'MountFailed', message: text }
   if (/^(OutOf|Evicted)/.test(status?.reason ?? ''))

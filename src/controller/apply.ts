@@ -42,8 +42,11 @@ export async function apply(
       return patchMetadata(deps, config, {
         finalizers: (metadata.finalizers ?? []).filter(name => name !== nodeConfigFinalizer),
       })
-    case 'clearRetry':
-      return patchMetadata(deps, config, { annotations: { [nodeConfigAnnotations.retry]: null } })
+    case 'clearRequests': {
+      const { retry, check } = nodeConfigAnnotations
+      const given = [retry, check].filter(name => metadata.annotations?.[name] !== undefined)
+      return patchMetadata(deps, config, { annotations: Object.fromEntries(given.map(name => [name, null])) })
+    }
     case 'createJob':
       await createJob(deps, observed, config, step, trace)
       return config
@@ -79,7 +82,7 @@ async function patchMetadata(
 
 async function createJob(
   { kube, latest, agent, serviceNetworks }: ApplyDeps,
-  { node, now }: Observed,
+  { node, now, agentHash }: Observed,
   config: NodeConfig,
   { name, action, attempt, takesSlot }: Step & { do: 'createJob' },
   trace: JobTrace | undefined,
@@ -87,7 +90,7 @@ async function createJob(
   if (!node) throw new Error(`cannot create Job ${name}: no node`)
   const { interfaces, specHash } = requestedOf(config)
   const traced = trace && { traceparent: trace.traceparent }
-  const work = { config, node, interfaces, specHash, action, attempt, takesSlot, ...traced }
+  const work = { config, node, interfaces, specHash, action, attempt, takesSlot, agentHash, ...traced }
   const job = agentJob({ ...work, serviceCIDRs: await serviceNetworks() }, agent)
   try {
     latest.createdJob(await kube.create(jobs, job))

@@ -17,7 +17,6 @@ test('every setting has a default', () => {
     jobTtlSeconds: 600,
   })
   assert.deepEqual(config.rollout, { maxUnavailable: { percent: 10 }, failureBudget: { percent: 20 } })
-  assert.deepEqual(config.drift, { policy: 'report', maxChecks: 10 })
   assert.equal(config.setsNodeCondition, false)
   assert.deepEqual([config.healthAddr, config.leaderElect], [':8080', false])
 })
@@ -32,10 +31,12 @@ test('a TTL is a duration, or a number of seconds as in older charts', () => {
   assert.equal(controllerConfig({ JOB_TTL: '1h' }).agent.jobTtlSeconds, 3_600)
 })
 
-test('drift checks are off, or on with an interval', () => {
-  assert.deepEqual(controllerConfig({ DRIFT_INTERVAL: 'off' }).drift, { policy: 'report', maxChecks: 10 })
+test('experience H6: drift is reported once an hour by default, and the checks can be turned off', () => {
+  const common = { gapMs: 5_000, maxChecks: 10 }
+  assert.deepEqual(controllerConfig({}).drift, { policy: 'report', intervalMs: 3_600_000, ...common })
+  assert.deepEqual(controllerConfig({ DRIFT_INTERVAL: 'off' }).drift, { policy: 'report', ...common })
   const on = { DRIFT_INTERVAL: '30m', DRIFT_POLICY: 'repair' }
-  assert.deepEqual(controllerConfig(on).drift, { policy: 'repair', intervalMs: 1_800_000, maxChecks: 10 })
+  assert.deepEqual(controllerConfig(on).drift, { policy: 'repair', intervalMs: 1_800_000, ...common })
 })
 
 test('the controller has every setting of the agent and no other', async () => {

@@ -34,7 +34,7 @@ export interface ControllerConfig {
   identity?: string
   agent: AgentSettings
   rollout: { maxUnavailable: Amount; failureBudget: Amount }
-  drift: { policy: 'report' | 'repair'; intervalMs?: number; maxChecks: number }
+  drift: { policy: 'report' | 'repair'; intervalMs?: number; gapMs: number; maxChecks: number }
   cleanupTimeoutMs: number
   bizConfigMode: BizConfigMode
   /** Set the condition MultiNicReady on Nodes. */
@@ -151,8 +151,12 @@ export const controllerSettings = z.object({
     amount.prefault('20%'),
   ),
   DRIFT_INTERVAL: described(
-    'How often to check a configured node for drift, or off.',
-    z.union([z.literal('off').transform(() => undefined), durationMs]).prefault('off'),
+    'How often to check a configured node for drift, or off. Longer if DRIFT_CHECK_GAP for each node exceeds it.',
+    z.union([z.literal('off').transform(() => undefined), durationMs]).prefault('1h'),
+  ),
+  DRIFT_CHECK_GAP: described(
+    'Minimum time between the starts of two drift checks in the cluster.',
+    durationMs.prefault('5s'),
   ),
   DRIFT_POLICY: described(
     'What to do about drift: report it, or repair it.',
@@ -208,6 +212,7 @@ export function controllerConfig(env: Environment): Readonly<ControllerConfig> {
     drift: {
       policy: settings.DRIFT_POLICY,
       maxChecks: settings.DRIFT_MAX_CHECKS,
+      gapMs: settings.DRIFT_CHECK_GAP,
       ...(settings.DRIFT_INTERVAL !== undefined && { intervalMs: settings.DRIFT_INTERVAL }),
     },
     cleanupTimeoutMs: settings.CLEANUP_TIMEOUT,

@@ -135,7 +135,7 @@ export function observedWith(values: ObservedValues = {}): Observed {
     duplicates: [],
     jobs: [],
     rollout: { available: true, message: '' },
-    policy: { drift: { policy: 'report' }, cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
+    policy: { drift: 'report', cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
     ...rest,
   }
 }

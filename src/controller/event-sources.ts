@@ -68,7 +68,11 @@ export function wakeOnEvents(caches: Caches, wake: (key: string, priority?: Prio
     }),
     caches.namespaces.on(({ type, object, old }) => {
       const deletedAt = object.metadata.deletionTimestamp
-      const isUnchanged = old && isPaused(object) === isPaused(old) && deletedAt === old.metadata.deletionTimestamp
+      const isUnchanged =
+        old &&
+        isPaused(object) === isPaused(old) &&
+        deletedAt === old.metadata.deletionTimestamp &&
+        equalJson(object.metadata.labels, old.metadata.labels)
       if (type === 'updated' && isUnchanged) return
       for (const config of caches.configs.list()) wake(keyOf(config), deletedAt ? 'new' : 'recheck')
     }),

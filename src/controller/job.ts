@@ -37,6 +37,7 @@ export const jobAnnotations = {
   specHash: 'multinic.io/spec-hash',
   bootID: 'multinic.io/boot-id',
   attempt: 'multinic.io/attempt',
+  agentHash: 'multinic.io/agent-hash',
   /** `change` takes a rollout slot; `first` and `cleanup` do not. */
   rollout: 'multinic.io/rollout',
   traceparent: nodeConfigAnnotations.traceparent,
@@ -60,6 +61,7 @@ export interface JobRequest {
   action: Action
   attempt: number
   takesSlot: boolean
+  agentHash?: string | undefined
   /** Networks of the cluster's Services. */
   serviceCIDRs?: readonly string[]
   /** The trace that the Job belongs to. Neither its name nor its work depends on it. */
@@ -96,8 +98,15 @@ export function identityOf({
   } satisfies JobIdentity
 }
 
+/** Of everything that decides how an agent runs, except what it is asked to do. `security` are labels of the namespace. */
+export function agentHashOf(settings: AgentSettings, node: NodeFacts | undefined, security: object): string {
+  const { jobTtlSeconds: _, ...rest } = settings
+  const { backend, takeover, addresses, podCIDRs } = node ?? {}
+  return hashOf([rest, { backend, takeover, addresses, podCIDRs }, security]).slice(0, 16)
+}
+
 export function agentJob(request: JobRequest, settings: AgentSettings): JobObject {
-  const { config, node, action, attempt, specHash, traceparent } = request
+  const { config, node, action, attempt, specHash, agentHash, traceparent } = request
   const labels = labelsFor(request)
   return {
     apiVersion: 'batch/v1',
@@ -113,6 +122,7 @@ export function agentJob(request: JobRequest, settings: AgentSettings): JobObjec
         [jobAnnotations.bootID]: node.bootID,
         [jobAnnotations.attempt]: `${attempt}`,
         [jobAnnotations.rollout]: request.takesSlot ? 'change' : action === 'cleanup' ? 'cleanup' : 'first',
+        ...(agentHash && { [jobAnnotations.agentHash]: agentHash }),
         ...(traceparent && { [jobAnnotations.traceparent]: traceparent }),
       },
     },

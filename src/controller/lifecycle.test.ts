@@ -83,36 +83,68 @@ test('a controller stops within a second', async () => {
   })
 })
 
-test('Events explain a Pod that does not start', async () => {
-  const uid = 'a-job-that-waits'
-  const event = (reason: string, message: string): EventObject => ({
+test('controller L12, M9: one read of the Events explains all Pods that do not start', async () => {
+  const event = (uid: string, reason: string, message: string, seconds = 1): EventObject => ({
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: `overdue.${reason.toLowerCase()}`, namespace: cluster.namespace },
-    involvedObject: { kind: 'Job', name: 'overdue', namespace: cluster.namespace, uid },
+    metadata: { name: `${uid}.${reason.toLowerCase()}`, namespace: cluster.namespace },
+    involvedObject: {
+      kind: reason === 'FailedCreate' ? 'Job' : 'Pod',
+      name: uid,
+      namespace: cluster.namespace,
+      uid,
+    },
     type: 'Warning',
     reason,
     message,
-    lastTimestamp: reason === 'FailedCreate' ? '2026-01-01T00:00:02Z' : '2026-01-01T00:00:01Z',
+    lastTimestamp: `2026-01-01T00:00:0${seconds}Z`,
   })
-  const forbidden = 'Error creating: pods "overdue" is forbidden: violates PodSecurity "restricted:latest"'
-  await cluster.kube.create(events, event('FailedCreate', forbidden))
-  await cluster.kube.create(events, event('FailedMount', 'hostPath type check failed: /etc/netplan is not a directory'))
-  const errors = createPodStartErrors(cluster.kube, cluster.namespace, silent)
-  const job = aJob(aConfig(), { uid, phase: 'waiting', createdAt: start })
-  assert.deepEqual(errors.overdue([job], start + 1_000), [])
-  assert.deepEqual(errors.overdue([job], start + 6_000), [job])
-  await errors.readEvents([job], start + 6_000)
-  assert.deepEqual(errors.overdue([job], start + 7_000), [])
-  assert.deepEqual(errors.of(uid), { reason: 'PodForbidden', message: forbidden })
-  assert.deepEqual(errors.overdue([job], start + 50_000), [])
-
-  // Events of a slow kubelet are read again before the Pod counts as not starting.
-  const unexplained = { ...job, uid: 'a-job-without-events' }
-  await errors.readEvents([unexplained], start + 6_000)
-  assert.equal(errors.of(unexplained.uid), undefined)
-  assert.deepEqual(errors.overdue([unexplained], start + 10_000), [])
-  assert.deepEqual(errors.overdue([unexplained], start + 30_000), [unexplained])
+  const messages: Record<string, [reason: string, expected: string, message: string]> = {
+    security: [
+      'FailedCreate',
+      'PodForbidden',
+      'Error creating: pods "w1" is forbidden: violates PodSecurity "restricted:latest"',
+    ],
+    quota: [
+      'FailedCreate',
+      'QuotaExceeded',
+      'Error creating: pods "w1" is forbidden: exceeded quota: pods, used: pods=1',
+    ],
+    webhook: [
+      'FailedCreate',
+      'WebhookFailed',
+      'Error creating: Internal error occurred: failed calling webhook "a.b.c": connection refused',
+    ],
+    denied: ['FailedCreate', 'WebhookFailed', 'Error creating: admission webhook "a.b.c" denied the request: no'],
+    other: ['FailedCreate', 'PodCreateFailed', 'Error creating: Timeout: request did not complete'],
+    mount: ['FailedMount', 'MountFailed', 'hostPath type check failed: /etc/netplan is not a directory'],
+    sandbox: ['FailedCreatePodSandBox', 'PodNotStarting', 'failed to start sandbox container'],
+  }
+  for (const [uid, [reason, , message]] of Object.entries(messages))
+    await cluster.kube.create(events, event(uid, reason, message))
+  await cluster.kube.create(events, event('security', 'FailedMount', 'older', 0))
+  let lists = 0
+  const kube = {
+    list: ((...args: Parameters<typeof cluster.kube.list>) => {
+      lists++
+      return cluster.kube.list(...args)
+    }) as typeof cluster.kube.list,
+  }
+  const errors = createPodStartErrors(kube, cluster.namespace, silent)
+  const jobs = Object.keys(messages).map(uid => aJob(aConfig(), { uid, phase: 'waiting', createdAt: start }))
+  assert.equal(errors.areDue(jobs, start + 1_000), false)
+  assert.equal(errors.areDue(jobs, start + 6_000), true)
+  await Promise.all(jobs.map(() => errors.readEvents(start + 6_000)))
+  assert.equal(lists, 2)
+  for (const [uid, [, reason, message]] of Object.entries(messages))
+    assert.deepEqual(errors.of({ uid, podUids: [] }), { reason, message })
+  assert.equal(errors.of({ uid: 'a-job-without-events', podUids: [] }), undefined)
+  assert.equal(errors.of({ uid: 'a-job-with-a-pod', podUids: ['mount'] })?.reason, 'MountFailed')
+  // Again before the Pod counts as not starting, then less often.
+  assert.equal(errors.areDue(jobs, start + 10_000), false)
+  assert.equal(errors.areDue(jobs, start + 11_000), true)
+  await errors.readEvents(start + 61_000)
+  assert.equal(errors.areDue(jobs, start + 70_000), false)
 })
 
 test('the status shows a node out of resources and a directory that cannot be mounted', async () => {

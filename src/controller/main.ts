@@ -21,6 +21,7 @@ import { type ControllerConfig, controllerConfig } from './config.ts'
 import { apiConfigWriter } from './config-writer.ts'
 import { wakeOnEvents } from './event-sources.ts'
 import { healthApp } from './health.ts'
+import { createJobRates } from './job-rates.ts'
 import { createLatestState } from './latest-state.ts'
 import { entryEvents, entryWriter } from './legacy/entry-writer.ts'
 import { runBizConfigs } from './legacy/run.ts'
@@ -62,7 +63,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   })
   const events = createEventRecorder({ kube, component: 'multinic-controller', log })
   const policy = {
-    drift: config.drift,
+    drift: config.drift.policy,
     cleanupTimeoutMs: config.cleanupTimeoutMs,
     jobTtlMs: config.agent.jobTtlSeconds * 1_000,
   }
@@ -91,13 +92,14 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   async function lead(leaderSignal: AbortSignal): Promise<void> {
     bizConfigs?.reload()
     const rollout = createRollout(caches, latest, { ...config.rollout, maxChecks: config.drift.maxChecks })
+    const rates = createJobRates(config.drift, () => caches.configs.list().length, Date.now)
     const configs = apiConfigWriter(kube)
     const reconcile = nodeConfigReconciler({
       ...{ kube, latest, rollout, podStartErrors, now, agent: config.agent },
       serviceNetworks: followServiceNetworks(kube),
       configs: bizConfigs ? entryWriter(kube, bizConfigs, configs) : configs,
       events: bizConfigs ? entryEvents(events, bizConfigs) : events,
-      sources: { caches, latest, rollout, podStartErrors, policy },
+      sources: { caches, latest, rates, rollout, podStartErrors, agent: config.agent, policy },
       metrics: createControllerMetrics(metrics, now),
       traces: createTraces(tracer, now),
       setsNodeCondition: config.setsNodeCondition,

@@ -4,6 +4,9 @@
 import type { Key } from '../kube/types.ts'
 import { agentJobFrom, jobFromOrphanedPod } from './agent-jobs.ts'
 import { type Caches, jobUidOf } from './caches.ts'
+import type { AgentSettings } from './config.ts'
+import { agentHashOf } from './job.ts'
+import type { JobRates } from './job-rates.ts'
 import type { LatestState } from './latest-state.ts'
 import { spellingsOf } from './machine.ts'
 import { duplicatesOf, findNode } from './node-claims.ts'
@@ -17,13 +20,15 @@ export interface ObserveSources {
   caches: Caches
   latest: LatestState
   rollout: Pick<Rollout, 'slotFor' | 'checkLimitReached'>
+  rates: JobRates
   podStartErrors: Pick<PodStartErrors, 'of'>
+  agent: AgentSettings
   policy: Policy
 }
 
 /** Undefined when there is no such config. */
 export function observe(sources: ObserveSources, key: string, now: number): Observed | undefined {
-  const { caches, latest, rollout, policy } = sources
+  const { caches, latest, rates, rollout, policy } = sources
   const config = latest.config(key)
   if (!config) return undefined
   const { node, otherMachine } = findNode(caches, config)
@@ -44,12 +49,29 @@ export function observe(sources: ObserveSources, key: string, now: number): Obse
     get checkLimitReached() {
       return rollout.checkLimitReached()
     },
+    get checkRateReached() {
+      return rates.isReached('check')
+    },
+    get retryRateReached() {
+      return rates.isReached('retry')
+    },
+    get checkIntervalMs() {
+      return rates.checkIntervalMs()
+    },
+    get agentHash() {
+      return agentHashOf(sources.agent, node, podSecurityOf(caches))
+    },
     policy,
   }
 }
 
 export function isNamespaceDeleting({ namespaces }: Pick<Caches, 'namespaces'>): boolean {
   return namespaces.list().some(({ metadata }) => metadata.deletionTimestamp !== undefined)
+}
+
+/** The labels of Pod Security: with other ones, Kubernetes may admit a Pod that it rejected. */
+function podSecurityOf({ namespaces }: Pick<Caches, 'namespaces'>): object {
+  return namespaces.list().map(({ metadata }) => metadata.labels ?? {})
 }
 
 /** Jobs of a config that no longer exists. */
@@ -72,7 +94,7 @@ function jobsOn(
   const orphans = caches.pods.by('node', node).filter(pod => !known.has(jobUidOf(pod)) && !exitOf(pod))
   const own = jobs.map(job => {
     const facts = agentJobFrom(job, caches, now)
-    const error = facts.phase === 'waiting' ? (facts.podStartError ?? podStartErrors.of(facts.uid)) : undefined
+    const error = facts.phase === 'waiting' && !facts.podStartError ? podStartErrors.of(facts) : undefined
     return error ? { ...facts, podStartError: error } : facts
   })
   return [...own, ...orphans.map(jobFromOrphanedPod)]

@@ -1,60 +1,79 @@
 /**
  * Errors that keep a Pod from starting and that only Events show: admission rejected it, or a directory is missing.
  *
- * The controller lists Events when a Pod is overdue, with a minimum interval per Job. It never watches them.
+ * One read covers all Jobs: a cluster in which no Pod starts would otherwise cost a request per node. The controller never
+ * watches Events.
  */
 import type { Kube } from '../kube/api.ts'
 import { events } from '../kube/resources.ts'
 import type { EventObject } from '../kube/types.ts'
 import type { Log } from '../telemetry/log.ts'
-import { eventsRefreshMs, eventsRetryMs, podOverdueMs } from './plan/delays.ts'
+import { eventsRefreshMs, podLateMs, podOverdueMs } from './plan/delays.ts'
 import type { AgentJob, PodStartError } from './plan/observed.ts'
 
 export interface PodStartErrors {
-  of(jobUid: string): PodStartError | undefined
-  /** The Jobs whose Events have to be read now. */
-  overdue(jobs: AgentJob[], now: number): AgentJob[]
-  readEvents(overdue: AgentJob[], now: number): Promise<void>
+  of(job: Pick<AgentJob, 'uid' | 'podUids'>): PodStartError | undefined
+  /** Whether the Events have to be read for one of these Jobs. */
+  areDue(jobs: readonly AgentJob[], now: number): boolean
+  readEvents(now: number): Promise<void>
 }
 
 export function createPodStartErrors(kube: Pick<Kube, 'list'>, namespace: string, log: Log): PodStartErrors {
-  const known = new Map<string, { readAt: number; error?: PodStartError }>()
+  /** By the uid of the Job or Pod. */
+  let known = new Map<string, PodStartError>()
+  let readAt = Number.NEGATIVE_INFINITY
+  let reading: Promise<void> | undefined
 
-  async function eventsAbout(uid: string): Promise<EventObject[]> {
-    return (await kube.list(events, { namespace, fieldSelector: `involvedObject.uid=${uid}` })).items
+  async function read(): Promise<void> {
+    try {
+      const lists = ['Job', 'Pod'].map(kind =>
+        kube.list(events, { namespace, fieldSelector: `type=Warning,involvedObject.kind=${kind}` }),
+      )
+      known = podStartErrorsIn((await Promise.all(lists)).flatMap(({ items }) => items))
+    } catch (error) {
+      log.warn('cannot list the Events of overdue Pods', { error })
+    } finally {
+      reading = undefined
+    }
   }
 
   return {
-    of: jobUid => known.get(jobUid)?.error,
-    overdue(jobs, now) {
-      return jobs.filter(({ uid, phase, createdAt }) => {
-        if (phase === 'ended') known.delete(uid)
-        if (!uid || phase !== 'waiting' || now - createdAt < podOverdueMs) return false
-        const { readAt = 0, error } = known.get(uid) ?? {}
-        return now - readAt >= (error ? eventsRefreshMs : eventsRetryMs)
-      })
-    },
-    async readEvents(overdue, now) {
-      for (const { uid, podUids } of overdue) {
-        known.set(uid, { readAt: now })
-        try {
-          const found = (await Promise.all([uid, ...podUids].map(eventsAbout))).flat()
-          const error = podStartErrorIn(found)
-          known.set(uid, { readAt: now, ...(error && { error }) })
-        } catch (error) {
-          log.warn('cannot list events of an overdue Pod', { error })
-        }
-      }
+    of: ({ uid, podUids }) => [uid, ...podUids].map(one => known.get(one)).find(error => error !== undefined),
+    areDue: (jobs, now) =>
+      jobs.some(({ uid, phase, createdAt }) => {
+        const age = now - createdAt
+        if (!uid || phase !== 'waiting' || age < podOverdueMs) return false
+        return now - readAt >= (age < podLateMs ? podOverdueMs : eventsRefreshMs)
+      }),
+    readEvents(now) {
+      readAt = now
+      reading ??= read()
+      return reading
     },
   }
 }
 
-/** The newest Event that explains why the Pod does not start. */
-export function podStartErrorIn(found: EventObject[]): PodStartError | undefined {
-  const newestFirst = found.toSorted((a, b) => ((a.lastTimestamp ?? '') < (b.lastTimestamp ?? '') ? 1 : -1))
-  for (const { reason, message } of newestFirst) {
-    if (reason === 'FailedCreate' && /forbidden/i.test(message)) return { reason: 'PodForbidden', message }
-    if (reason === 'FailedMount') return { reason: 'MountFailed', message }
-  }
+/** For each object, the newest Event that explains why its Pod does not start. */
+export function podStartErrorsIn(found: EventObject[]): Map<string, PodStartError> {
+  const oldestFirst = found.toSorted((a, b) => ((a.lastTimestamp ?? '') < (b.lastTimestamp ?? '') ? -1 : 1))
+  return new Map(
+    oldestFirst.flatMap(event => {
+      const error = podStartErrorOf(event)
+      return error ? [[event.involvedObject.uid ?? '', error]] : []
+    }),
+  )
+}
+
+function podStartErrorOf({ reason, message }: EventObject): PodStartError | undefined {
+  if (reason === 'FailedCreate') return { reason: admissionReasonIn(message) ?? 'PodCreateFailed', message }
+  if (reason === 'FailedMount') return { reason: 'MountFailed', message }
+  if (reason === 'FailedCreatePodSandBox') return { reason: 'PodNotStarting', message }
   return undefined
+}
+
+/** What an API server says when it does not admit an object. A quota is "forbidden" too. */
+export function admissionReasonIn(message: string): 'QuotaExceeded' | 'WebhookFailed' | 'PodForbidden' | undefined {
+  if (/exceeded quota|failed quota/i.test(message)) return 'QuotaExceeded'
+  if (/admission webhook|calling webhook/i.test(message)) return 'WebhookFailed'
+  return /forbidden/i.test(message) ? 'PodForbidden' : undefined
 }

@@ -27,7 +27,7 @@ import type { Observed } from './plan/observed.ts'
 import { planNodeConfig } from './plan/plan.ts'
 import type { Plan, Reason, StatusUpdate, Step } from './plan/step.ts'
 import { type Warning, warningOf } from './plan/warning.ts'
-import type { PodStartErrors } from './pod-start-errors.ts'
+import { admissionReasonIn, type PodStartErrors } from './pod-start-errors.ts'
 import type { Rollout } from './rollout.ts'
 import { hasWarning, nextStatus, nextWarning } from './status.ts'
 import { type JobTrace, type Traces, traceIdOf } from './traces.ts'
@@ -54,15 +54,16 @@ export function nodeConfigReconciler(options: ReconcileDeps): Reconcile {
     metrics.dequeued(waited)
     if (!sources.latest.config(key)) return deleteExpiredJobs(deps, parseKey(key), startedAt)
     const first = observe(sources, key, startedAt)
-    const overdue = podStartErrors.overdue(first?.jobs ?? [], startedAt)
-    if (overdue.length) await podStartErrors.readEvents(overdue, startedAt)
+    const mustRead = podStartErrors.areDue(first?.jobs ?? [], startedAt)
+    if (mustRead) await podStartErrors.readEvents(startedAt)
     // No await between observe and reserve, not even a resolved one: two configs would get the same slot.
-    const observed = overdue.length ? observe(sources, key, now().getTime()) : first
+    const observed = mustRead ? observe(sources, key, now().getTime()) : first
     const plan = observed ? planNodeConfig(observed) : { steps: [] }
     const reason = plan.statusUpdate?.reason
     rollout.setWaiting(key, reason === 'RolloutWaiting' || reason === 'RolloutStopped')
     for (const step of plan.steps) {
       if (step.do !== 'createJob') continue
+      if (step.rate) sources.rates.count(step.rate)
       if (step.action === 'check') rollout.reserve(key, 'check')
       else if (step.takesSlot) rollout.reserve(key, 'change')
     }
@@ -196,9 +197,11 @@ function updateAfterFailure(config: NodeConfig, plan: Plan, failure: unknown): S
   const isHarmless = (step: Step) => step.do === 'deleteJob' || (step.do === 'createJob' && step.action === 'check')
   if (plan.steps.every(isHarmless)) return plan.statusUpdate
   const { message } = explain('the API server rejected a step', failure)
+  const admission = admissionReasonIn(message)
   return {
     state: 'Pending',
-    reason: 'StepFailed',
+    // Only a quota or a webhook says more than the message: the rights of the controller are forbidden too.
+    reason: admission && admission !== 'PodForbidden' ? admission : 'StepFailed',
     message,
     progressing: true,
     failedAttempts: failedAttemptsOf(config),

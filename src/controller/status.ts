@@ -24,9 +24,16 @@ export function nextStatus(
   const requested = requestedOf(config)
   const interfaceStatuses = nextInterfaces(config, requested, update, at)
   const ready = interfaceStatuses.filter(({ status, pending }) => status === 'Configured' && !pending).length
-  const lastProcessed = update.result ? at : before.lastProcessed
+  const lastProcessed = update.result || update.checkedAt ? at : before.lastProcessed
   const lastJobName = update.job ?? before.lastJobName
-  const bootID = update.result?.bootID ?? before.bootID
+  const {
+    bootID = before.bootID,
+    agentHash,
+    checkIntervalMs,
+  } = update.result ?? {
+    agentHash: before.agentHash,
+    checkIntervalMs: before.checkIntervalSeconds && before.checkIntervalSeconds * 1_000,
+  }
   const generation = config.metadata.generation
 
   const next: NodeConfigStatus = {
@@ -43,6 +50,9 @@ export function nextStatus(
     interfaceStatuses,
     failedAttempts: update.failedAttempts,
     ...(bootID !== undefined && { bootID }),
+    ...(update.nextAttempt !== undefined && { nextAttempt: timestampOf(new Date(update.nextAttempt)) }),
+    ...(agentHash !== undefined && { agentHash }),
+    ...(checkIntervalMs !== undefined && { checkIntervalSeconds: Math.ceil(checkIntervalMs / 1_000) }),
   }
   return equalJson(before, next) ? undefined : next
 }
@@ -126,6 +136,7 @@ function nextInterfaces(
   at: string,
 ): InterfaceStatus[] {
   const before = config.status?.interfaceStatuses ?? []
+  if (update.checkedAt) return before
   const report = update.result?.report
   const requested = interfaces.map(nic => {
     const old = before.find(({ id, macAddress }) => id === nic.index && macAddress === nic.macAddress)
@@ -190,13 +201,13 @@ export function interfaceHash(nic: Interface): string {
 /** No agent has reported on the interface since it was requested. */
 function notReported(
   nic: Interface,
-  { state, reason }: StatusUpdate,
+  { state, reason, result }: StatusUpdate,
   old: InterfaceStatus | undefined,
 ): InterfaceStatus {
   return {
     ...identityOf(nic),
     status: state === 'Configured' ? 'Pending' : state,
-    reason,
+    reason: result?.report?.reason ?? reason,
     ...(old?.lastConfigured !== undefined && { lastConfigured: old.lastConfigured }),
     ...(old?.lastChecked !== undefined && { lastChecked: old.lastChecked }),
     ...(old?.observed && { observed: old.observed }),

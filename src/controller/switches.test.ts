@@ -75,7 +75,11 @@ test('settled nodes are checked with a limit, and drift is reported per interfac
   }
   await first.stop()
   // All of them are due within the first two seconds.
-  const controller = await cluster.startController({ DRIFT_INTERVAL: '2s', DRIFT_MAX_CHECKS: '1' })
+  const controller = await cluster.startController({
+    DRIFT_INTERVAL: '2s',
+    DRIFT_CHECK_GAP: '10ms',
+    DRIFT_MAX_CHECKS: '1',
+  })
   try {
     const [pod] = await eventually(async () => {
       const open = (await cluster.waitingPods()).filter(one => inputOf(one).mode === 'check')

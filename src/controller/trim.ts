@@ -38,8 +38,9 @@ export function trimNode({ apiVersion, kind, metadata, spec: { podCIDRs } = {}, 
 }
 
 export function trimNamespace({ apiVersion, kind, metadata }: KubeObject): KubeObject {
-  const { annotations = {} } = metadata
-  return { apiVersion, kind, metadata: identityOf(metadata, { annotations }) }
+  const { annotations = {}, labels = {} } = metadata
+  const security = Object.keys(labels).filter(name => name.startsWith('pod-security.kubernetes.io/enforce'))
+  return { apiVersion, kind, metadata: identityOf(metadata, { annotations, labels: pick(labels, security) }) }
 }
 
 export function trimJob({ apiVersion, kind, metadata, spec, status }: JobObject): JobObject {

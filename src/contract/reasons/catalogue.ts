@@ -66,6 +66,11 @@ export function needsAttention(reason: string): boolean {
   return reasonClasses[classOf(reason) ?? 'warning'].needsAttention
 }
 
+/** Whether a retry is useless before the spec, the Node or the agent changes. */
+export function isRefusal(reason: string): boolean {
+  return find(reason)?.refusal ?? false
+}
+
 function find(reason: string): Reason | undefined {
   const group: Record<string, Reason> | undefined = Object.values(reasonGroups).find(one => Object.hasOwn(one, reason))
   return group?.[reason]

@@ -18,16 +18,19 @@ export const interfaceReasons = {
   },
   AddressOutsideCidr: {
     class: 'attention',
+    refusal: true,
     en: ['The address is outside its CIDR.', 'Correct address or cidr.'],
     ko: ['주소가 CIDR 범위를 벗어났습니다.', 'address 또는 cidr을 수정하십시오.'],
   },
   ApiServerPath: {
     class: 'attention',
+    refusal: true,
     en: ['The NIC carries the route to the API server.', 'Exclude this port: it is not a secondary NIC.'],
     ko: ['API 서버로 가는 경로가 이 NIC를 사용합니다.', '이 포트를 대상에서 제외하십시오. 보조 NIC가 아닙니다.'],
   },
   BackendUnknown: {
     class: 'attention',
+    refusal: true,
     en: [
       'The agent does not recognize the network backend of this node.',
       'Set the label multinic.io/backend on the Node.',
@@ -47,6 +50,7 @@ export const interfaceReasons = {
   ConfiguredByOlderAgent: nodeReasons.ConfiguredByOlderAgent,
   DefaultRoute: {
     class: 'attention',
+    refusal: true,
     en: [
       'The NIC carries a default route that the node may use.',
       'Exclude this port if it is the primary port. Otherwise remove the route, or give the default route of the primary NIC a lower metric.',
@@ -58,6 +62,7 @@ export const interfaceReasons = {
   },
   DhcpClientActive: {
     class: 'attention',
+    refusal: true,
     en: [
       'A DHCP client that MultiNIC cannot stop configures the NIC.',
       'Stop the client that the message names for this NIC, or exclude the port.',
@@ -74,11 +79,13 @@ export const interfaceReasons = {
   },
   LinkHasMaster: {
     class: 'attention',
+    refusal: true,
     en: ['The NIC is a member of a bond, bridge or VRF.', 'Remove it from its master, or exclude the port.'],
     ko: ['NIC가 본드, 브리지 또는 VRF의 멤버입니다.', '본드, 브리지 또는 VRF에서 빼거나 포트를 대상에서 제외하십시오.'],
   },
   ForeignAddresses: {
     class: 'attention',
+    refusal: true,
     en: [
       'The NIC is up and has addresses or routes that MultiNIC did not configure.',
       'Remove them, or set PREFLIGHT_ALLOW_UP.',
@@ -90,6 +97,7 @@ export const interfaceReasons = {
   },
   ForeignFile: {
     class: 'attention',
+    refusal: true,
     en: [
       'A file that MultiNIC did not write would configure this NIC at the next boot, or has the name of a MultiNIC file.',
       'Remove the file that the message names, or rename it so that it sorts after the MultiNIC file.',
@@ -101,6 +109,7 @@ export const interfaceReasons = {
   },
   IPv6Disabled: {
     class: 'attention',
+    refusal: true,
     en: [
       'The interface has an IPv6 address, but the kernel of the node has no IPv6.',
       'Boot the node without ipv6.disable=1, or exclude the IPv6 subnet of the port.',
@@ -123,6 +132,7 @@ export const interfaceReasons = {
   },
   HostPathNotMounted: {
     class: 'attention',
+    refusal: true,
     en: [
       'A host path that the agent needs is not mounted.',
       'Mount the path that the message names. The Jobs of the controller mount all of them.',
@@ -145,6 +155,7 @@ export const interfaceReasons = {
   },
   InputInvalid: {
     class: 'attention',
+    refusal: true,
     en: ['The input of the agent is invalid.', 'Correct the fields that the message names.'],
     ko: ['agent의 입력이 잘못되었습니다.', '메시지에 나온 필드를 수정하십시오.'],
   },
@@ -160,6 +171,7 @@ export const interfaceReasons = {
   },
   LinkHasUpperDevices: {
     class: 'attention',
+    refusal: true,
     en: [
       'Other devices, such as a VLAN or a macvlan, are stacked on the NIC.',
       'Remove the devices that the message names, or leave the NIC to its owner.',
@@ -182,22 +194,26 @@ export const interfaceReasons = {
   },
   MtuTooLarge: {
     class: 'attention',
+    refusal: true,
     en: ['The device does not support this MTU.', 'Lower the MTU of the network, or raise the limit of the device.'],
     ko: ['장치가 이 MTU를 지원하지 않습니다.', '네트워크의 MTU를 낮추거나 장치의 한도를 높이십시오.'],
   },
   InterfaceNameInUse: {
     class: 'attention',
+    refusal: true,
     en: ['A device that MultiNIC does not manage has this name.', 'Rename that device.'],
     ko: ['MultiNIC이 관리하지 않는 장치가 이 이름을 사용하고 있습니다.', '해당 장치의 이름을 변경하십시오.'],
   },
   NicAmbiguous: {
     class: 'attention',
+    refusal: true,
     en: ['Several NICs of the node have this MAC address.', 'Give each port its own MAC address.'],
     ko: ['노드에 이 MAC 주소의 NIC가 여러 개 있습니다.', '포트마다 서로 다른 MAC 주소를 지정하십시오.'],
   },
   NicMissing: nodeReasons.NicMissing,
   NodeAddress: {
     class: 'attention',
+    refusal: true,
     en: [
       'The NIC has the address of the node.',
       'Exclude this port if it is the primary port. Otherwise set internal-network-name of the OpenStack cloud provider or --node-ip of the kubelet.',
@@ -238,6 +254,7 @@ export const interfaceReasons = {
   },
   RulePriorityInUse: {
     class: 'attention',
+    refusal: true,
     en: [
       'A routing rule that MultiNIC does not manage has the priority of this interface.',
       'Change NETWORK_ROUTING_TABLE_BASE or that rule.',
@@ -249,6 +266,7 @@ export const interfaceReasons = {
   },
   RouteInvalid: {
     class: 'attention',
+    refusal: true,
     en: [
       'A requested route cannot be set on this NIC.',
       'Correct the routes or the gateway of the port or subnet that the message names.',
@@ -260,6 +278,7 @@ export const interfaceReasons = {
   },
   RoutingTableInUse: {
     class: 'attention',
+    refusal: true,
     en: [
       'The routing table of this interface contains routes that MultiNIC does not manage.',
       'Change NETWORK_ROUTING_TABLE_BASE or those routes.',

@@ -15,6 +15,22 @@ export const nodeReasons = {
       'Job의 Pod와 로그를 확인하십시오.',
     ],
   },
+  AgentCrashed: {
+    class: 'attention',
+    en: [
+      'The agent ends with an error again and again. The kubelet restarts it with growing delays.',
+      'Read the log of the agent Pod. If a setting or the image is wrong, correct it: the controller replaces the Job.',
+    ],
+    ko: [
+      'agent가 오류로 계속 종료됩니다. kubelet이 점점 긴 간격으로 다시 시작합니다.',
+      'agent Pod의 로그를 확인하십시오. 설정이나 이미지가 잘못되었으면 수정하십시오. controller가 Job을 교체합니다.',
+    ],
+  },
+  AgentOutOfMemory: {
+    class: 'attention',
+    en: ['The kernel killed the agent because it used more memory than its limit.', 'Check the memory of the node.'],
+    ko: ['agent가 메모리 한도를 넘어 커널이 종료했습니다.', '노드의 메모리를 확인하십시오.'],
+  },
   AllInterfacesConfigured: {
     class: 'normal',
     en: ['The kernel shows all interfaces as requested.', nothingToDo.en],
@@ -29,11 +45,11 @@ export const nodeReasons = {
     class: 'attention',
     en: [
       'The agent could not configure at least one interface and rolled it back. The other interfaces stay configured.',
-      'Read interfaceStatuses. Correct the cause, or set the annotation multinic.io/retry.',
+      'Read interfaceStatuses and correct the cause. The controller retries at nextAttempt; set the annotation multinic.io/retry to retry at once.',
     ],
     ko: [
       '하나 이상의 인터페이스를 구성하지 못해 롤백했습니다. 다른 인터페이스는 그대로 유지됩니다.',
-      'interfaceStatuses를 확인하십시오. 원인을 해결하거나 어노테이션 multinic.io/retry를 지정하십시오.',
+      'interfaceStatuses를 확인하고 원인을 해결하십시오. controller는 nextAttempt에 다시 시도합니다. 바로 다시 시도하려면 어노테이션 multinic.io/retry를 지정하십시오.',
     ],
   },
   CleanupAbandoned: {
@@ -151,6 +167,22 @@ export const nodeReasons = {
     en: ['Admission rejects the agent Pod.', 'Allow privileged Pods in the namespace of the controller.'],
     ko: ['어드미션이 agent Pod를 거부했습니다.', 'controller의 네임스페이스에 privileged Pod를 허용하십시오.'],
   },
+  PodCreateFailed: {
+    class: 'attention',
+    en: ['Kubernetes cannot create the agent Pod.', 'Read the message and the Events of the Job.'],
+    ko: ['Kubernetes가 agent Pod를 생성할 수 없습니다.', '메시지와 Job의 이벤트를 확인하십시오.'],
+  },
+  QuotaExceeded: {
+    class: 'attention',
+    en: [
+      'A ResourceQuota of the namespace does not allow the agent Job or its Pod.',
+      'Raise the ResourceQuota that the message names.',
+    ],
+    ko: [
+      '네임스페이스의 ResourceQuota 때문에 agent Job 또는 Pod를 생성할 수 없습니다.',
+      '메시지에 나온 ResourceQuota를 늘리십시오.',
+    ],
+  },
   Released: {
     class: 'normal',
     en: ['The object was deleted. Its interfaces stay on the node.', nothingToDo.en],
@@ -203,8 +235,20 @@ export const nodeReasons = {
     en: ['The Job of an older generation is still running on the node. The next Job starts when it ends.', wait.en],
     ko: ['이전 generation의 Job이 노드에서 아직 실행 중입니다. 끝나면 다음 Job을 시작합니다.', wait.ko],
   },
+  WebhookFailed: {
+    class: 'attention',
+    en: [
+      'An admission webhook of the cluster fails, or rejects the agent Job or its Pod.',
+      'Repair the webhook that the message names, or exclude the namespace of the controller from it.',
+    ],
+    ko: [
+      '클러스터의 어드미션 웹훅이 실패하거나 agent Job 또는 Pod를 거부했습니다.',
+      '메시지에 나온 웹훅을 복구하거나 controller의 네임스페이스를 웹훅 대상에서 제외하십시오.',
+    ],
+  },
   WrongMachine: {
     class: 'attention',
+    refusal: true,
     en: ['The node is not the machine that the spec names.', 'Correct instanceId or nodeName.'],
     ko: ['노드가 spec에 지정된 머신이 아닙니다.', 'instanceId 또는 nodeName을 수정하십시오.'],
   },

@@ -16,7 +16,11 @@ export type ReasonClass = 'normal' | 'progress' | 'warning' | 'attention'
 /** What the reason means, then what to do about it. */
 type Text = readonly [meaning: string, remedy: string]
 
-export type Reason = { class: ReasonClass } & Record<Language, Text>
+export type Reason = {
+  class: ReasonClass
+  /** The same attempt fails again until the spec, the Node or the agent changes. */
+  refusal?: true
+} & Record<Language, Text>
 
 /** A group of the catalogue: a reason without a text in every language does not compile. */
 export type Reasons = Readonly<Record<string, Reason>>

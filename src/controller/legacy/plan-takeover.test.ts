@@ -49,12 +49,12 @@ testPlans({
     'no status update (requeue after 2s)',
     addFinalizer,
     createJob(0),
-    { do: 'clearRetry' },
+    { do: 'clearRequests' },
   ],
   'the repair policy applies the spec to a node that differs': [
     {
       ...withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: [] }), adopting),
-      policy: { drift: { policy: 'repair' }, cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
+      policy: { drift: 'repair', cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
     },
     'no status update (requeue after 2s)',
     addFinalizer,

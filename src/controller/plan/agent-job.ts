@@ -4,6 +4,7 @@
 import { formatDuration } from '../../contract/duration.ts'
 import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
 import { agentJobName, identityOf } from '../job.ts'
+import type { JobRate } from '../job-rates.ts'
 import { failedAttemptsOf, isCurrent, readyReasonOf } from './config-status.ts'
 import { jobExpiryMs, podStartDelay, podStartTimeoutMs, progressDelayMs } from './delays.ts'
 import type { Action, AgentJob, NodeFacts, Observed } from './observed.ts'
@@ -18,6 +19,9 @@ export interface JobStart {
   action: Action
   attempt: number
   takesSlot: boolean
+  rate?: JobRate | undefined
+  /** A Job that cannot start. */
+  replaces?: AgentJob
 }
 
 /** Creates the Job, after everything that must exist before it. */
@@ -25,18 +29,22 @@ export function startJob(
   { config, jobs }: Observed,
   node: NodeFacts,
   { specHash }: Requested,
-  { action, attempt, takesSlot }: JobStart,
+  { action, attempt, takesSlot, rate, replaces }: JobStart,
 ): Plan {
-  const { annotations, finalizers = [], uid } = config.metadata
+  const { annotations = {}, finalizers = [], uid } = config.metadata
   const name = agentJobName(identityOf({ config, node, specHash, action, attempt }))
   // The Job controller would restart an ended Job beside the new one if it loses the Pod before it counted it.
-  const ended = jobs.filter(job => (job.configUid === uid && job.phase === 'ended') || isOrphanedLegacyJob(job))
+  const ended = jobs.filter(
+    job => (job.configUid === uid && job.phase === 'ended') || job === replaces || isOrphanedLegacyJob(job),
+  )
+  const { retry, check } = nodeConfigAnnotations
+  const isRequested = annotations[retry] !== undefined || annotations[check] !== undefined
   return {
     steps: [
       ...(finalizers.includes(nodeConfigFinalizer) || action === 'cleanup' ? [] : [{ do: 'addFinalizer' } as const]),
       ...ended.map(deleteJob),
-      { do: 'createJob', name, action, attempt, takesSlot },
-      ...(annotations?.[nodeConfigAnnotations.retry] !== undefined ? [{ do: 'clearRetry' } as const] : []),
+      { do: 'createJob', name, action, attempt, takesSlot, ...(rate && { rate }) },
+      ...(isRequested ? [{ do: 'clearRequests' } as const] : []),
     ],
     requeueAfterMs: progressDelayMs,
   }
@@ -65,6 +73,17 @@ export function waitForRunningAgent(observed: Observed, running: AgentJob): Plan
   if (age < podStartTimeoutMs) return { ...plan, requeueAfterMs: podStartTimeoutMs - age }
   // The agent never started, so there is nothing to roll back. Without a uid only a terminating Pod is left.
   return running.uid ? { ...plan, steps: [deleteJob(running)] } : plan
+}
+
+/**
+ * A Job that cannot start is replaced when the agent would run with something else now, or when somebody asks for a retry.
+ * Its agent does not run, so there is nothing to wait for.
+ */
+export function isReplaced({ config, agentHash, now }: Observed, job: AgentJob): boolean {
+  const cannotStart = job.podStartError || (job.phase === 'waiting' && now - job.createdAt >= podStartTimeoutMs)
+  if (job.uid === '' || !cannotStart) return false
+  const isOtherAgent = job.agentHash !== undefined && job.agentHash !== agentHash
+  return isOtherAgent || config.metadata.annotations?.[nodeConfigAnnotations.retry] !== undefined
 }
 
 /** The status of a Job that has not ended. */

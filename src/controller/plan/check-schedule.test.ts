@@ -9,10 +9,16 @@ const roundOf = (uid: string, now: number, lastProcessed?: number) => checkRound
 test('a node is checked once per interval, always at the same offset', () => {
   const first = roundOf('a', start).nextMs + start
   assert.equal(roundOf('a', first - 1, start).due, false)
-  assert.equal(roundOf('a', first, start).due, true)
+  assert.equal(roundOf('a', first, start - hour).due, true)
   assert.equal(roundOf('a', first + 5_000, first + 4_000).due, false)
   assert.equal(roundOf('a', first, start).nextMs, hour)
   assert.equal(roundOf('a', first + hour, first + 4_000).due, true)
+})
+
+test('a node that was observed within half an interval waits for the next round', () => {
+  const first = roundOf('a', start).nextMs + start
+  assert.equal(roundOf('a', first, first - hour / 2 + 1).due, false)
+  assert.equal(roundOf('a', first, first - hour / 2).due, true)
 })
 
 test('a node that was never processed is due', () => assert.equal(roundOf('a', start).due, true))

@@ -18,7 +18,8 @@ export function checkRound(uid: string, intervalMs: number, now: number, lastPro
   const number = roundAt(now)
   return {
     number,
-    due: lastProcessed === undefined || roundAt(lastProcessed) < number,
+    // A node that was configured in the last half of an interval was observed then.
+    due: lastProcessed === undefined || (roundAt(lastProcessed) < number && now - lastProcessed >= intervalMs / 2),
     nextMs: offset + (number + 1) * intervalMs - now,
   }
 }

@@ -4,6 +4,7 @@
 import { bizConfigs } from '../../contract/legacy/biz-config.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../../contract/node-config.ts'
 import type { KubeObject } from '../../contract/object.ts'
+import { isRefusal } from '../../contract/reasons/catalogue.ts'
 import type { NodeFacts, Observed } from './observed.ts'
 
 /** A node of a MultiNicBizConfig, which legacy/ presents in the shape of a MultiNicNodeConfig. */
@@ -24,6 +25,17 @@ export function failedAttemptsOf(config: NodeConfig): number {
 /** All requested interfaces are configured. */
 export function isSettled(config: NodeConfig): boolean {
   return config.status?.state === 'Configured' && isCurrent(config)
+}
+
+/** An agent configured the node as it is requested, or a check found differences since. */
+export function isCheckable(config: NodeConfig): boolean {
+  return isSettled(config) || (isCurrent(config) && readyReasonOf(config) === 'Drifted')
+}
+
+/** Every interface that failed was refused: the same attempt would fail again. */
+export function isRefused(nics: readonly { status?: string | undefined; reason?: string | undefined }[]): boolean {
+  const failed = nics.filter(({ status }) => status === 'Failed')
+  return failed.length > 0 && failed.every(({ reason = '' }) => isRefusal(reason))
 }
 
 /** Reason of the Ready condition. */
@@ -59,6 +71,8 @@ export function hasFailedChange(config: NodeConfig): boolean {
   const { generation = 0 } = config.metadata
   const state = config.status?.state
   if (!isCurrent(config) || generation <= 1) return false
+  // Drift is a change that somebody else made.
+  if (readyReasonOf(config) === 'Drifted') return false
   return state === 'Failed' || (state !== 'Configured' && failedAttemptsOf(config) > 0)
 }
 

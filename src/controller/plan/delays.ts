@@ -4,10 +4,11 @@
 
 /** A Job that ends within this time gets one status write, for its result, instead of two. */
 export const progressDelayMs = 2_000
-/** A Pod that has not started by then: read its Events, and again later; sooner when they explained nothing. */
+/** A Pod that has not started by then: the controller reads the Events, with at least this time between two reads. */
 export const podOverdueMs = 5_000
-export const eventsRetryMs = 20_000
-export const eventsRefreshMs = 60_000
+/** The same for a Pod that has not started for a minute. */
+export const podLateMs = 60_000
+export const eventsRefreshMs = 30_000
 /** A Pod that has not started by then gives its rollout slot back. */
 export const podStartTimeoutMs = 30_000
 /** Delay of a drift check that cannot run now, and of a first check that waits for the check limit. */
@@ -17,20 +18,26 @@ export const firstCheckRetryMs = 1_000
 export const jobExpiryMs = 60_000
 
 const nicMissingDelays = [1_000, 2_000, 5_000, 10_000, 30_000]
-/** After the first, second, … failure. After the last one only a new spec or the retry annotation starts another run. */
+/** After the first, second, … failure. */
 const failureDelays = [10_000, 30_000, 60_000, 120_000, 300_000]
+const laterFailureMs = 600_000
+/** After a day of failures. */
+const lateFailureMs = 3_600_000
+const failuresInADay = failureDelays.length + 86_400_000 / laterFailureMs
+/** Delay of a retry that would exceed the rate of retries in the cluster. */
+export const retryLimitMs = 5_000
 
 /** Before the next apply for a NIC that is not in the guest yet, or before the next cleanup. */
 export function nicMissingDelay(attempt = nicMissingDelays.length): number {
   return nicMissingDelays[attempt] ?? 30_000
 }
 
-export function failureDelay(failures: number): number | undefined {
-  return failureDelays[failures - 1]
+export function failureDelay(failures: number): number {
+  return failureDelays[failures - 1] ?? (failures > failuresInADay ? lateFailureMs : laterFailureMs)
 }
 
 /** When to plan again for a Job of this age whose Pod has not started. */
 export function podStartDelay(ageMs: number): number {
-  const next = [podOverdueMs, podStartTimeoutMs].find(ms => ms > ageMs)
-  return next === undefined ? eventsRefreshMs : next - ageMs
+  const next = [podOverdueMs, 2 * podOverdueMs, podStartTimeoutMs, podLateMs].find(ms => ms > ageMs)
+  return next === undefined ? podLateMs : next - ageMs
 }

@@ -5,7 +5,14 @@
  */
 import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
 import { instanceIdOf } from '../machine.ts'
-import { newestJob, reportProgress, startJob, unreachableMessage, waitForRunningAgent } from './agent-job.ts'
+import {
+  isReplaced,
+  newestJob,
+  reportProgress,
+  startJob,
+  unreachableMessage,
+  waitForRunningAgent,
+} from './agent-job.ts'
 import { pausedBy } from './config-status.ts'
 import { nicMissingDelay } from './delays.ts'
 import type { AgentJob, Observed } from './observed.ts'
@@ -46,13 +53,18 @@ export function planDeletion(observed: Observed): Plan {
 
   const running = newestJob(observed.jobs.filter(one => one.phase !== 'ended' && one !== job))
   if (running) return within(timeLeft, waitForRunningAgent(observed, running))
-  if (job && job.phase !== 'ended') return within(timeLeft, reportProgress(observed, job))
   const paused = pausedBy(observed)
+  const replaces = job && job.phase !== 'ended' && !paused && isReplaced(observed, job) ? job : undefined
+  if (job && job.phase !== 'ended' && !replaces) return within(timeLeft, reportProgress(observed, job))
   if (paused) return pending(observed, 'Paused', paused, timeLeft)
   if (!node.reachable) return pending(observed, 'NodeUnreachable', unreachableMessage(node), timeLeft)
   const cleanup = (attempt: number) =>
-    startJob(observed, node, requestedOf(config), { action: 'cleanup', attempt, takesSlot: false })
+    startJob(observed, node, requestedOf(config), {
+      ...{ action: 'cleanup', attempt, takesSlot: false },
+      ...(replaces && { replaces }),
+    })
   if (!job) return cleanup(0)
+  if (replaces) return cleanup(job.attempt + 1)
 
   const delay = nicMissingDelay(job.attempt)
   const retryIn = (job.endedAt ?? now) + delay - now

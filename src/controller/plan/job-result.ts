@@ -3,10 +3,10 @@
  * Pure.
  */
 import type { AgentReport } from '../../contract/agent-report.ts'
-import { formatDuration } from '../../contract/duration.ts'
 import { nodeConfigAnnotations } from '../../contract/node-config.ts'
+import { isRefusal } from '../../contract/reasons/catalogue.ts'
 import { missingInterfaces } from '../report.ts'
-import { failedAttemptsOf, wasConfigured } from './config-status.ts'
+import { failedAttemptsOf, isCheckable, isRefused, wasConfigured } from './config-status.ts'
 import { failureDelay, nicMissingDelay } from './delays.ts'
 import type { AgentJob, Observed } from './observed.ts'
 import type { Requested } from './requested.ts'
@@ -14,6 +14,7 @@ import type { Plan, Reason, StatusUpdate } from './step.ts'
 
 export function recordResult(observed: Observed, { interfaces }: Requested, job: AgentJob): Plan {
   const result = job.result ?? { missing: 'the agent left no report' }
+  if ('missing' in result && job.action === 'check' && isCheckable(observed.config)) return keepState(observed, job)
   if ('missing' in result) return failed(observed, job, 'ReportMissing', `${job.name}: ${result.missing}`)
   const { report } = result
   const missing = missingInterfaces(report, interfaces)
@@ -26,7 +27,7 @@ export function recordResult(observed: Observed, { interfaces }: Requested, job:
         return failed(observed, job, 'ReportMissing', `${job.name}: reports a removal instead of an apply`, report)
       if (missing.length)
         return failed(observed, job, 'ReportMissing', `${job.name}: report does not mention ${missing.join(', ')}`)
-      return ended(job, report, {
+      return ended(observed, job, report, {
         state: 'Configured',
         reason: 'AllInterfacesConfigured',
         message: configuredMessage(interfaces.length),
@@ -35,7 +36,7 @@ export function recordResult(observed: Observed, { interfaces }: Requested, job:
       })
     case 'Pending':
       return {
-        ...ended(job, report, {
+        ...ended(observed, job, report, {
           state: 'Pending',
           reason: 'NicMissing',
           message: messageOf(report),
@@ -46,18 +47,18 @@ export function recordResult(observed: Observed, { interfaces }: Requested, job:
       }
     case 'Drifted':
       if (report.reason === 'ConfiguredByOlderAgent' && wasConfigured(observed.config))
-        return ended(job, report, {
+        return ended(observed, job, report, {
           state: 'Pending',
           reason: report.reason,
           message: messageOf(report),
           progressing: true,
           failedAttempts: failedAttemptsOf(observed.config),
         })
-      return ended(job, report, {
+      return ended(observed, job, report, {
         state: 'Failed',
         reason: 'Drifted',
         message: messageOf(report),
-        progressing: observed.policy.drift.policy === 'repair',
+        progressing: observed.policy.drift === 'repair',
         failedAttempts: failedAttemptsOf(observed.config),
       })
     default:
@@ -65,27 +66,51 @@ export function recordResult(observed: Observed, { interfaces }: Requested, job:
   }
 }
 
-function failed({ config }: Observed, job: AgentJob, reason: Reason, message: string, report?: AgentReport): Plan {
-  const failedAttempts = failedAttemptsOf(config) + 1
+function failed(observed: Observed, job: AgentJob, reason: Reason, message: string, report?: AgentReport): Plan {
+  const failedAttempts = failedAttemptsOf(observed.config) + 1
+  const failure = { state: 'Failed', reason, failedAttempts } as const
+  if (report && isRefusal(report.reason) && isRefused(report.interfaces))
+    return ended(observed, job, report, {
+      ...failure,
+      message: `${message.replace(/[.;\s]+$/, '')}; waiting for a change of the spec, the Node or the agent, or for annotation ${nodeConfigAnnotations.retry}`,
+      progressing: false,
+    })
   const delay = failureDelay(failedAttempts)
-  const next =
-    delay === undefined
-      ? `no retry after ${failedAttempts} failures: change the spec or set annotation ${nodeConfigAnnotations.retry}`
-      : `retrying in ${formatDuration(delay)}`
+  const nextAttempt = observed.now + delay
   return {
-    ...ended(job, report, {
-      state: 'Failed',
-      reason,
-      message: `${message.replace(/[.;\s]+$/, '')}; ${next}`,
-      progressing: delay !== undefined,
-      failedAttempts,
-    }),
-    ...(delay !== undefined && { requeueAfterMs: delay }),
+    ...ended(observed, job, report, { ...failure, message, progressing: true, nextAttempt }),
+    requeueAfterMs: delay,
   }
 }
 
-function ended(job: AgentJob, report: AgentReport | undefined, update: StatusUpdate): Plan {
-  const result = { bootID: job.bootID, ...(report && { report }) }
+/** A check that left no report says nothing about the node. The age of its last observation shows it. */
+function keepState({ config: { status = {} } }: Observed, job: AgentJob): Plan {
+  const ready = status.conditions?.find(({ type }) => type === 'Ready')
+  const { state = 'Pending', failedAttempts = 0 } = status
+  const { reason = 'ReportMissing', message = '' } = ready ?? {}
+  return {
+    steps: [],
+    statusUpdate: {
+      ...{ state, reason: reason as Reason, message, failedAttempts, job: job.name },
+      progressing: status.conditions?.some(({ type, status }) => type === 'Progressing' && status === 'True') ?? false,
+      checkedAt: true,
+    },
+  }
+}
+
+function ended(
+  { checkIntervalMs }: Observed,
+  job: AgentJob,
+  report: AgentReport | undefined,
+  update: StatusUpdate,
+): Plan {
+  const { bootID, agentHash } = job
+  const result = {
+    bootID,
+    ...(report && { report }),
+    ...(agentHash !== undefined && { agentHash }),
+    ...(checkIntervalMs !== undefined && { checkIntervalMs }),
+  }
   return { steps: [], statusUpdate: { ...update, job: job.name, result } }
 }
 

@@ -27,6 +27,13 @@ export interface Observed {
   namespaceDeleting?: boolean
   /** The maximum number of check Jobs is running. */
   checkLimitReached?: boolean
+  /** The cluster has had its share of checks for drift, or of retries, for now. */
+  checkRateReached?: boolean
+  retryRateReached?: boolean
+  /** Interval of the checks for drift; undefined when they are off. */
+  checkIntervalMs?: number | undefined
+  /** Hash of what an agent would run with now: image, settings, facts of the Node, Pod Security of the namespace. */
+  agentHash?: string
   policy: Policy
 }
 
@@ -76,6 +83,8 @@ export interface AgentJob {
   specHash: string
   bootID: string
   attempt: number
+  /** Of the Observed that it was started from. Absent from Jobs of older controllers. */
+  agentHash?: string
   podUids: string[]
   createdAt: number
   /** waiting: the agent has not started. ended: the agent will not run again. */
@@ -90,7 +99,17 @@ export interface AgentJob {
 }
 
 export interface PodStartError {
-  reason: 'ImagePullFailed' | 'MountFailed' | 'NodeOutOfResources' | 'PodForbidden'
+  reason:
+    | 'AgentCrashed'
+    | 'AgentOutOfMemory'
+    | 'ImagePullFailed'
+    | 'MountFailed'
+    | 'NodeOutOfResources'
+    | 'PodCreateFailed'
+    | 'PodForbidden'
+    | 'PodNotStarting'
+    | 'QuotaExceeded'
+    | 'WebhookFailed'
   message: string
 }
 
@@ -98,7 +117,7 @@ export interface PodStartError {
 export type JobResult = { report: AgentReport } | { missing: string }
 
 export interface Policy {
-  drift: { policy: 'report' | 'repair'; intervalMs?: number }
+  drift: 'report' | 'repair'
   cleanupTimeoutMs: number
   jobTtlMs: number
 }

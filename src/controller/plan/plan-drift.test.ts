@@ -3,11 +3,12 @@ import { checkRound } from './check-schedule.ts'
 import { addFinalizer, aStatus, config, configured, createJob, testPlans, withStatus } from './plan.fixture.ts'
 
 const drift = (intervalMs: number, policy: 'report' | 'repair' = 'report') => ({
-  policy: { drift: { policy, intervalMs }, cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
+  checkIntervalMs: intervalMs,
+  policy: { drift: policy, cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
 })
 const round = (intervalMs: number) => checkRound(config.metadata.uid ?? '', intervalMs, start, start - 60_000)
 const requeueAfter = (ms: number) => `no status update (requeue after ${ms / 1_000}s)`
-const check = createJob(round(30_000).number, { action: 'check' })
+const check = createJob(round(30_000).number, { action: 'check', rate: 'check' })
 const drifted = { mode: 'check', verdict: 'Drifted', message: 'multinic0: mtu is 1500, not 1450' } as const
 const older = {
   mode: 'check',
@@ -81,5 +82,38 @@ testPlans({
   'a node that a config takes over stays as it is': [
     { jobs: [anEndedJob(config, older, { action: 'check' })] },
     'Failed Drifted: multinic0: remove rule',
+  ],
+  'a check waits while the cluster has had its share of checks': [
+    { ...withStatus(configured), ...drift(30_000), checkRateReached: true },
+    'no status update (requeue after 60s)',
+  ],
+  'a node is not checked soon after it was configured': [
+    { ...withStatus(aStatus('Configured', 'AllInterfacesConfigured', 14)), ...drift(30_000) },
+    requeueAfter(round(30_000).nextMs),
+  ],
+  'the check annotation starts a check at once, whatever the rate is': [
+    {
+      ...withStatus(configured, { annotations: { 'multinic.io/check': 'now' } }),
+      ...drift(3_600_000),
+      checkRateReached: true,
+    },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0, { action: 'check' }),
+    { do: 'clearRequests' },
+  ],
+  'the check annotation works while periodic checks are off': [
+    withStatus(configured, { annotations: { 'multinic.io/check': 'now' } }),
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0, { action: 'check' }),
+    { do: 'clearRequests' },
+  ],
+  'a check that leaves no report says nothing about the node': [
+    {
+      ...withStatus(configured),
+      jobs: [aJob(config, { action: 'check', phase: 'ended', result: { missing: 'killed' } })],
+    },
+    'Configured AllInterfacesConfigured: ',
   ],
 })

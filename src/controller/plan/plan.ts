@@ -9,7 +9,7 @@
  *     +--- NIC missing -----+      | report      | check finds
  *     |    (1s to 30s)             | failed or   | drift
  *     |                            v missing     v
- *     +--- retry (10s to 5m) ---- Failed <-------+
+ *     +--- retry (10s to 1h) ---- Failed <-------+
  *
  * A Pending config may also wait: for its Node, an older config, a running agent, the end of a pause, a rollout slot.
  * An invalid spec is Failed without a Job. A deleted config runs a cleanup Job, then loses its finalizer (deletion.ts).
@@ -22,6 +22,7 @@ import {
   deleteJob,
   expiredJobs,
   isOrphanedLegacyJob,
+  isReplaced,
   newestJob,
   nextAttempt,
   reportProgress,
@@ -32,15 +33,18 @@ import {
 import { checkRound } from './check-schedule.ts'
 import {
   failedAttemptsOf,
+  isCheckable,
   isCurrent,
   isLegacyEntry,
   isRebooted,
+  isRefused,
   isResultRecorded,
+  isSettled,
   pausedBy,
   readyReasonOf,
   wasConfigured,
 } from './config-status.ts'
-import { checkRetryMs, failureDelay, firstCheckRetryMs, nicMissingDelay } from './delays.ts'
+import { checkRetryMs, failureDelay, firstCheckRetryMs, nicMissingDelay, retryLimitMs } from './delays.ts'
 import { planDeletion } from './deletion.ts'
 import { recordResult } from './job-result.ts'
 import type { AgentJob, NodeFacts, Observed } from './observed.ts'
@@ -54,9 +58,11 @@ export function planNodeConfig(observed: Observed): Plan {
 
   const requested = requestedOf(config)
   const job = currentJob(observed, requested)
-  if (job && job.phase !== 'ended') return reportProgress(observed, job)
+  const replaces =
+    job && job.phase !== 'ended' && node && !pausedBy(observed) && isReplaced(observed, job) ? job : undefined
+  if (job && job.phase !== 'ended' && !replaces) return reportProgress(observed, job)
   // The result of an agent counts, whatever happened since.
-  if (job && !isResultRecorded(config, job.name)) return recordResult(observed, requested, job)
+  if (job && !replaces && !isResultRecorded(config, job.name)) return recordResult(observed, requested, job)
 
   const older = observed.duplicates.find(duplicate => duplicate.older && !duplicate.deleting)
   if (older && isLegacyEntry(config) && !older.legacy)
@@ -73,7 +79,12 @@ export function planNodeConfig(observed: Observed): Plan {
   if (!node) return pending(observed, 'NodeNotFound', `node ${nodeName} is not in this cluster`)
   if (requested.errors.length) return rejectSpec(observed, requested)
 
-  const next = checkBeforeTakeover(observed, nextAction(observed, node), node, requested)
+  if (replaces) {
+    const { action } = replaces
+    const attempt = nextAttempt(observed, node, requested, action)
+    return startJob(observed, node, requested, { action, attempt, takesSlot: wasConfigured(config), replaces })
+  }
+  const next = checkBeforeTakeover(observed, nextAction(observed, node, requested), node, requested)
   if (next.action === 'none') return keepSettled(observed, next.requeueAfterMs)
   const running = newestJob(observed.jobs.filter(other => other.phase !== 'ended'))
   const paused = pausedBy(observed)
@@ -82,7 +93,8 @@ export function planNodeConfig(observed: Observed): Plan {
     // A drift check that cannot run now says nothing about the node.
     if (!next.first && (running || paused || !node.reachable || observed.checkLimitReached))
       return keepSettled(observed, checkRetryMs)
-  }
+    if (next.rate && observed.checkRateReached) return keepSettled(observed, checkRetryMs)
+  } else if (next.rate && observed.retryRateReached && !paused) return keepSettled(observed, retryLimitMs)
   if (paused) return pending(observed, 'Paused', paused)
   if (running) return waitForRunningAgent(observed, running)
   if (!node.reachable) return pending(observed, 'NodeUnreachable', unreachableMessage(node))
@@ -94,7 +106,8 @@ export function planNodeConfig(observed: Observed): Plan {
   }
 
   const attempt = next.action === 'check' ? next.number : nextAttempt(observed, node, requested, 'apply')
-  return startJob(observed, node, requested, { action: next.action, attempt, takesSlot: next.takesSlot })
+  const { action, takesSlot, rate } = next
+  return startJob(observed, node, requested, { action, attempt, takesSlot, rate })
 }
 
 /** The newest Job for the current spec. */
@@ -117,8 +130,8 @@ function rejectSpec(observed: Observed, { errors }: Requested): Plan {
 /** A retry counts as a change and waits for no slot: its node is in the rollout already, and may recover by it. */
 type NextAction =
   | { action: 'none'; requeueAfterMs?: number }
-  | { action: 'apply'; takesSlot: boolean; retry?: boolean }
-  | { action: 'check'; takesSlot: false; retry?: false; number: number; first?: true }
+  | { action: 'apply'; takesSlot: boolean; retry?: boolean; rate?: 'retry' }
+  | { action: 'check'; takesSlot: false; retry?: false; number: number; first?: true; rate?: 'check' }
 
 /** A config that takes over a node checks it before it changes anything: most often the node needs no change. */
 function checkBeforeTakeover(observed: Observed, next: NextAction, node: NodeFacts, requested: Requested): NextAction {
@@ -135,8 +148,10 @@ function isTakeover({ config }: Observed): boolean {
   return isAdopting && !wasConfigured(config) && reason !== 'Drifted'
 }
 
-function nextAction({ config, jobs, now, policy }: Observed, node: NodeFacts): NextAction {
+function nextAction(observed: Observed, node: NodeFacts, requested: Requested): NextAction {
+  const { config, now, policy, agentHash } = observed
   const { status = {}, metadata } = config
+  const { annotations = {} } = metadata
   // The Go implementation recorded neither when an interface was configured nor in which boot.
   const byGo = status.state === 'Configured' && status.bootID === undefined
   const takesSlot = byGo || wasConfigured(config)
@@ -147,28 +162,35 @@ function nextAction({ config, jobs, now, policy }: Observed, node: NodeFacts): N
   const reason = readyReasonOf(config)
 
   if (!isCurrent(config)) return { action: 'apply', takesSlot }
-  if (metadata.annotations?.[nodeConfigAnnotations.retry] !== undefined && status.state !== 'Configured')
+  // The annotation of a MultiNicBizConfig is for its nodes that failed.
+  if (annotations[nodeConfigAnnotations.retry] !== undefined && !(isLegacyEntry(config) && isSettled(config)))
     return { action: 'apply', takesSlot, retry: true }
   if (isRebooted(config, node)) return { action: 'apply', takesSlot: byGo }
 
-  if (status.state === 'Configured' || reason === 'Drifted') {
-    if (reason === 'Drifted' && policy.drift.policy === 'repair') return { action: 'apply', takesSlot }
-    const { intervalMs } = policy.drift
-    if (intervalMs === undefined) return { action: 'none' }
-    const { number, due, nextMs } = checkRound(metadata.uid ?? '', intervalMs, now, processedAt)
-    return due ? { action: 'check', takesSlot: false, number } : { action: 'none', requeueAfterMs: nextMs }
+  if (isCheckable(config)) {
+    if (reason === 'Drifted' && policy.drift === 'repair') return { action: 'apply', takesSlot }
+    const check = { action: 'check', takesSlot: false } as const
+    if (annotations[nodeConfigAnnotations.check] !== undefined)
+      return { ...check, number: nextAttempt(observed, node, requested, 'check') }
+    const { checkIntervalMs } = observed
+    if (checkIntervalMs === undefined) return { action: 'none' }
+    const { number, due, nextMs } = checkRound(metadata.uid ?? '', checkIntervalMs, now, processedAt)
+    return due ? { ...check, number, rate: 'check' } : { action: 'none', requeueAfterMs: nextMs }
   }
   if (reason === 'NicMissing') {
-    const delay = nicMissingDelay(newestJob(jobs)?.attempt)
+    const delay = nicMissingDelay(newestJob(observed.jobs)?.attempt)
+    const isLate = delay >= nicMissingDelay()
     return elapsed >= delay
-      ? { action: 'apply', takesSlot: false }
+      ? { action: 'apply', takesSlot: false, ...(isLate && { rate: 'retry' }) }
       : { action: 'none', requeueAfterMs: delay - elapsed }
   }
   if (status.state === 'Failed' && reason !== 'SpecInvalid') {
+    const isOtherAgent = status.agentHash !== undefined && status.agentHash !== agentHash
+    if (isOtherAgent) return { action: 'apply', takesSlot, retry: true }
+    if (status.nextAttempt === undefined && isRefused(status.interfaceStatuses ?? [])) return { action: 'none' }
     const delay = failureDelay(failedAttemptsOf(config))
-    if (delay === undefined) return { action: 'none' }
     return elapsed >= delay
-      ? { action: 'apply', takesSlot, retry: true }
+      ? { action: 'apply', takesSlot, retry: true, rate: 'retry' }
       : { action: 'none', requeueAfterMs: delay - elapsed }
   }
   return { action: 'apply', takesSlot }

@@ -4,14 +4,17 @@
 import type { AgentReport } from '../../contract/agent-report.ts'
 import type { State } from '../../contract/node-config.ts'
 import type { NodeReason } from '../../contract/reasons/catalogue.ts'
+import type { JobRate } from '../job-rates.ts'
 import { failedAttemptsOf, isRebooted } from './config-status.ts'
 import type { Action, Observed } from './observed.ts'
 
 export type Step =
   | { do: 'addFinalizer' }
   | { do: 'removeFinalizer'; reason: Reason; message: string }
-  | { do: 'clearRetry' }
-  | { do: 'createJob'; name: string; action: Action; attempt: number; takesSlot: boolean }
+  /** Removes the annotations that ask for a run. */
+  | { do: 'clearRequests' }
+  /** `rate`: the Job counts against this rate of the cluster. */
+  | { do: 'createJob'; name: string; action: Action; attempt: number; takesSlot: boolean; rate?: JobRate }
   | { do: 'deleteJob'; name: string; uid: string }
 
 export type Reason = NodeReason | 'Drifted' | 'Removed'
@@ -27,7 +30,11 @@ export interface StatusUpdate {
   pendingForAll?: true
   job?: string
   /** A Job has ended. Without a report the interface statuses stay as they were. */
-  result?: { bootID: string; report?: AgentReport }
+  result?: { bootID: string; report?: AgentReport; agentHash?: string; checkIntervalMs?: number }
+  /** A check ended without a report: the next one is due an interval later. */
+  checkedAt?: true
+  /** When the controller retries, in milliseconds since 1970. */
+  nextAttempt?: number
 }
 
 export interface Plan {

@@ -151,6 +151,10 @@ export const openstackConfigStatus = z
       .max(100)
       .optional()
       .meta({ description: 'Ports whose removal is on hold until you approve it.' }),
+    resolvedNames: z.record(z.string().max(253), z.string().max(253)).optional().meta({
+      description:
+        'Server of each name in vmNames. A name that comes to mean another server removes nothing until you approve it.',
+    }),
     deliveredTo: place.optional().meta({ description: 'Cluster that this object delivers its nodes to.' }),
     leftBehind: z
       .array(place.extend({ nodes: z.int32().min(0) }))

@@ -62,6 +62,9 @@ export const violaNode = z
     generation,
     interfaces: z.array(interfaceSchema),
     status: nodeConfigStatus.optional(),
+    editedBy: z.string().max(128).optional().meta({
+      description: 'Field manager that edited the spec by hand since Viola applied it.',
+    }),
   })
   .meta({ description: 'A node config in the cluster.' })
 

@@ -24,7 +24,6 @@ import { createApp, HttpProblem } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
 import { secretsUsedBy } from './credentials.ts'
-import { removalText } from './findings.ts'
 import type { Inspection } from './inspect.ts'
 import type { PlanLimit } from './plan-limit.ts'
 import { providerIdOf } from './provider.ts'
@@ -173,7 +172,7 @@ async function planOf(config: OpenstackConfig, dryRun: OperatorApiDeps['dryRun']
         why,
       })),
       verdicts: plan.verdicts.map(one => toOperatorVerdict(key, one, providerId)),
-      heldRemovals: plan.removalsOnHold.map(removalText),
+      heldRemovals: plan.removalsOnHold,
       ...(cloudState.novaError && { error: planError(cloudState.novaError) }),
     }
   } catch (error) {

@@ -14,9 +14,10 @@ export type ConditionUpdate = Pick<ConditionStatus, 'type' | 'status'> & { reaso
 
 export function conditionUpdates(before: OpenstackConfigStatus, outcome: SyncOutcome): ConditionUpdate[] {
   const { findings } = outcome
-  const always = [ready(outcome), degraded(outcome)]
-  if (!findings) return always
-  return [...always, nodesReady(findings), ...removals(findings, before), ...eventsConnected(findings, before)]
+  const others = findings
+    ? [nodesReady(findings), ...removals(findings, before), ...eventsConnected(findings, before)]
+    : []
+  return [ready(outcome), degraded(outcome, others), ...others]
 }
 
 function ready(outcome: SyncOutcome): ConditionUpdate {
@@ -34,12 +35,12 @@ function readyText({ findings, changed }: SyncOutcome): string {
   return changed > 0 ? `delivered ${count(changed, 'node')}${rest}` : `${count(nodes, 'node')} up to date${rest}`
 }
 
-function degraded({ error, findings }: SyncOutcome): ConditionUpdate {
-  if (error) return { type: 'Degraded', status: 'True', reason: error.reason, message: error.message }
-  const affected = findings?.verdicts.filter(({ reason }) => needsAttention(reason)) ?? []
-  const [first] = affected
+/** Derived from the error, the other conditions and the verdicts, so that it never contradicts them. */
+function degraded({ error, findings }: SyncOutcome, others: readonly ConditionUpdate[]): ConditionUpdate {
+  const affected = [...others, ...(findings?.verdicts ?? [])].filter(({ reason }) => needsAttention(reason))
+  const [first] = error ? [error] : affected
   if (!first) return { type: 'Degraded', status: 'False', reason: 'Healthy', message: 'the last sync had no errors' }
-  const message = [...new Set(affected.map(verdict => verdict.message))].slice(0, 10).join('; ')
+  const message = error?.message ?? [...new Set(affected.map(one => one.message))].slice(0, 10).join('; ')
   return { type: 'Degraded', status: 'True', reason: first.reason, message }
 }
 
@@ -65,28 +66,34 @@ function nodesReady({ nodes, nodesReported }: Findings): ConditionUpdate {
 /** Absent until the first time that they are true. */
 function removals(findings: Findings, before: OpenstackConfigStatus): ConditionUpdate[] {
   const { removalsOnHold, refusedRemovals } = findings
-  const all: { type: string; reason: string; items: readonly string[]; text: string }[] = [
-    {
-      type: 'RemovalHeld',
-      reason: 'RemovalHeld',
-      items: removalsOnHold,
-      text: 'many ports disappeared at once, so the operator removed nothing',
-    },
+  const type = 'RemovalPending'
+  const orphaned = orphanedTexts(before, findings)
+  const all: { type: string; reason: SyncReason; items: readonly string[]; message: string }[] = [
+    { type: 'RemovalHeld', reason: 'RemovalHeld', items: removalsOnHold, message: onHoldText(findings) },
     refusedRemovals.length > 0
-      ? { type: 'RemovalPending', reason: 'RemovalPending', items: refusedRemovals, text: 'Viola refused the removal' }
+      ? { type, reason: type, items: refusedRemovals, message: `Viola refused the removal: ${listed(refusedRemovals)}` }
       : {
-          type: 'RemovalPending',
+          type,
           reason: 'NodesOrphaned',
-          items: orphanedTexts(before, findings),
-          text: 'the target of the object changed',
+          items: orphaned,
+          message: `the target of the object changed: ${listed(orphaned)}`,
         },
   ]
-  return all.flatMap(({ type, reason, items, text }): ConditionUpdate[] => {
-    if (items.length > 0)
-      return [{ type, status: 'True', reason, message: `${text}: ${items.slice(0, 10).join('; ')}` }]
+  return all.flatMap(({ type, reason, items, message }): ConditionUpdate[] => {
+    if (items.length > 0) return [{ type, status: 'True', reason, message }]
     if (!before.conditions?.some(old => old.type === type)) return []
     return [{ type, status: 'False', reason: 'Healthy', message: 'no removal is pending' }]
   })
+}
+
+/** Starts with the command: a long list is truncated. */
+export function onHoldText({ removalsOnHold, approveCommand }: Findings): string {
+  return `${count(removalsOnHold.length, 'removal')} on hold until you approve with ${approveCommand}: ${listed(removalsOnHold)}`
+}
+
+function listed(items: readonly string[]): string {
+  const more = items.length > 10 ? `; and ${items.length - 10} more` : ''
+  return `${items.slice(0, 10).join('; ')}${more}`
 }
 
 function eventsConnected({ events }: Findings, before: OpenstackConfigStatus): ConditionUpdate[] {

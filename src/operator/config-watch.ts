@@ -1,7 +1,11 @@
 /**
  * The watched OpenstackConfigs: wakes the controller for every object that changes.
  */
-import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
+import {
+  type OpenstackConfig,
+  openstackConfigAnnotations,
+  openstackConfigFinalizer,
+} from '../contract/openstack-config.ts'
 import type { Controller } from '../kube/controller.ts'
 import type { Change, Informer } from '../kube/informer.ts'
 import { keyOf } from '../kube/keys.ts'
@@ -46,9 +50,14 @@ export function createConfigWatch(informers: readonly Informer<OpenstackConfig>[
   }
 }
 
-/** The operator's own status writes are not relevant: only the spec, annotations and deletion are. */
+/** The operator's own status writes are not relevant: only the spec, annotations, deletion and a lost finalizer are. */
 function isRelevantChange(old: OpenstackConfig, now: OpenstackConfig): boolean {
+  if (hasFinalizer(old) && !hasFinalizer(now)) return true
   const compared = ({ metadata }: OpenstackConfig) =>
     JSON.stringify([metadata.uid, metadata.generation, metadata.deletionTimestamp, metadata.annotations])
   return compared(old) !== compared(now)
+}
+
+function hasFinalizer({ metadata }: OpenstackConfig): boolean {
+  return metadata.finalizers?.includes(openstackConfigFinalizer) ?? false
 }

@@ -2,15 +2,15 @@
  * What a sync found out, for the status of its OpenstackConfig.
  */
 
-import type { Interface } from '../contract/interfaces.ts'
-import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
 import { withoutSlash } from '../contract/url.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { SyncSettings } from './config.ts'
 import { type DeliveryResult, nodesAfter } from './deliver-plan.ts'
 import type { EventsState } from './events/cloud-events.ts'
 import { type Inspection, removalApprovalOf } from './inspect.ts'
-import { identityOf } from './observed-state.ts'
+import { serverIdOf } from './observe.ts'
+import type { Observed } from './observed-state.ts'
 import { type Findings, type NodeState, stateOf, type Target } from './sync-outcome.ts'
 
 export function findingsOf(
@@ -35,7 +35,9 @@ export function findingsOf(
     nodes: [...nodes.filter(({ nodeName }) => !delivery.conflicts.has(nodeName)), ...conflicting],
     nodesReported,
     events,
-    removalsOnHold: plan.removalsOnHold.map(removalText),
+    removalsOnHold: plan.removalsOnHold,
+    approveCommand: approveCommand(config),
+    resolvedNames: resolvedNamesOf(observed, result),
     target: targetOf(settings, providerId),
     targetKnown: observed.delivered.some(node => node.interfaces.some(nic => nic.source === source)),
     refusedRemovals: [...delivery.refused].map(([node, message]) => `${node}: ${message}`),
@@ -43,8 +45,26 @@ export function findingsOf(
   }
 }
 
-export function removalText({ node, nic }: { node: string; nic: Interface }): string {
-  return `${node} ${nic.name} (port ${identityOf(nic)})`
+/** A name keeps its former server while the interfaces of that server are still delivered. */
+function resolvedNamesOf({ source, vms, resolvedNames }: Observed, result: DeliveryResult): Record<string, string> {
+  const delivered = new Set(
+    nodesAfter(result)
+      .filter(({ node, plan }) => plan.action !== 'remove' && node.interfaces.some(nic => nic.source === source))
+      .map(({ node }) => node.instanceId),
+  )
+  const names = vms.filter(({ entry }) => serverIdOf(entry) === undefined)
+  return Object.fromEntries(
+    names.flatMap(({ entry, id }) => {
+      const before = Object.hasOwn(resolvedNames, entry) ? resolvedNames[entry] : undefined
+      const server = before !== undefined && delivered.has(before) ? before : (id ?? before)
+      return server === undefined ? [] : [[entry, server]]
+    }),
+  )
+}
+
+function approveCommand({ metadata: { name, namespace = 'default' } }: OpenstackConfig): string {
+  const annotation = `${openstackConfigAnnotations.releaseRemovals}="$(date +%s)"`
+  return `kubectl -n ${namespace} annotate osc ${name} ${annotation} --overwrite`
 }
 
 /** Users see it, so it contains no credentials and no query. */

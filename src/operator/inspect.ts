@@ -9,7 +9,7 @@ import type { Cloud, MessageBus } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
 import { type CredentialSources, type Credentials, credentialsFor } from './credentials.ts'
 import type { Hints } from './events/cloud-events.ts'
-import { type CloudState, checkMissingPorts, observeCloud, rulesOf } from './observe.ts'
+import { type CloudState, checkDeletedVms, checkMissingPorts, observeCloud, rulesOf } from './observe.ts'
 import type { Claim, DeliveredNode, Observed } from './observed-state.ts'
 import { type Plan, planNodes } from './plan.ts'
 import type { Policy } from './policy.ts'
@@ -60,8 +60,8 @@ function isUnchanged(a: Observed, b: Observed): boolean {
   return equalJson(withoutLists(a), withoutLists(b))
 }
 
-function withoutLists({ delivered: _, ports: __, mtuByNetwork, portChecks, ...rest }: Observed): object {
-  return { ...rest, mtuByNetwork: [...mtuByNetwork], portChecks: [...portChecks] }
+function withoutLists({ delivered: _, ports: __, mtuByNetwork, portChecks, deletedVms, ...rest }: Observed): object {
+  return { ...rest, mtuByNetwork: [...mtuByNetwork], portChecks: [...portChecks], deletedVms: [...deletedVms] }
 }
 
 export interface Inspection {
@@ -116,17 +116,17 @@ export async function inspect(
     nodesReported: reported,
     checkFailures: [],
   }
-  if (plan.missingPorts.length === 0) return inspection
-  const { ports, portChecks, failures } = await deps.timed('answers', () =>
-    checkMissingPorts(cloud, {
-      missing: plan.missingPorts,
-      state: cloudState,
-      deletedPorts: hints.deletedPorts,
-      signal,
-    }),
+  const { missingPorts: missing, uncheckedVms } = plan
+  if (missing.length === 0 && uncheckedVms.length === 0) return inspection
+  const [{ ports, portChecks, failures }, vms] = await deps.timed('answers', () =>
+    Promise.all([
+      checkMissingPorts(cloud, { missing, state: cloudState, deletedPorts: hints.deletedPorts, signal }),
+      checkDeletedVms(cloud, uncheckedVms, signal),
+    ]),
   )
-  const checked = { ...observed, ports: mergePorts(observed.ports, ports), portChecks }
-  return { ...inspection, observed: checked, plan: planNodes(checked), checkFailures: failures }
+  const checked = { ...observed, ports: mergePorts(observed.ports, ports), portChecks, deletedVms: vms.deletedVms }
+  const checkFailures = [...failures, ...vms.failures]
+  return { ...inspection, observed: checked, plan: planNodes(checked), checkFailures }
 }
 
 export function listDelivered(viola: ViolaClient, signal: AbortSignal): Promise<DeliveredNodes> {
@@ -155,7 +155,9 @@ function observedFrom(
     ports,
     delivered,
     portChecks: new Map(),
-    hasRemovalsOnHold: (config.status?.heldRemovals ?? []).length > 0,
+    resolvedNames: config.status?.resolvedNames ?? {},
+    deletedVms: new Map(),
+    removalsOnHold: config.status?.heldRemovals ?? [],
     removalsApproved: approval !== undefined && approval !== config.status?.releasedRemovals,
   }
 }

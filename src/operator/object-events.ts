@@ -6,9 +6,10 @@ import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { eventTypeOf, type SyncReason, type VerdictReason } from '../contract/reasons/catalogue.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/keys.ts'
-import { busConditions } from './conditions.ts'
+import { busConditions, onHoldText } from './conditions.ts'
 import type { SyncResult } from './sync.ts'
 import type { SyncError } from './sync-error.ts'
+import type { Findings } from './sync-outcome.ts'
 import { orphanedTexts } from './targets.ts'
 import type { Verdict } from './verdicts.ts'
 
@@ -51,7 +52,7 @@ export function createObjectEvents(recorder: EventRecorder): ObjectEvents {
       if (events?.state !== 'connecting')
         update(config, 'bus', events ? [{ reason: busConditions[events.state].reason, message: events.message }] : [])
       update(config, 'findings', [
-        ...removalsOnHold.map((message): ObjectEvent => ({ reason: 'RemovalHeld', message })),
+        ...(removalsOnHold.length > 0 ? [onHoldEvent(result.findings)] : []),
         ...orphanedTexts(config.status ?? {}, result.findings).map(
           (message): ObjectEvent => ({ reason: 'NodesOrphaned', message }),
         ),
@@ -63,6 +64,10 @@ export function createObjectEvents(recorder: EventRecorder): ObjectEvents {
       for (const topic of topics) recorded.delete(`${key} ${topic}`)
     },
   }
+}
+
+function onHoldEvent(findings: Findings): ObjectEvent {
+  return { reason: 'RemovalHeld', message: onHoldText(findings) }
 }
 
 /** Every VM has a primary port, and many have ports in other subnets on purpose. */

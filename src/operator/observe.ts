@@ -186,12 +186,13 @@ export async function checkMissingPorts(
       try {
         if (vmId === '') return
         const attachments = await cloud.attachmentsOf(vmId, signal)
-        if (!attachments && !(await isGone(cloud, vmId, state.vms, signal))) return
+        const missing = attachments ? 'detached' : await checkOfMissingVm(cloud, vmId, state.vms, signal)
+        if (missing === undefined) return
         const portIds = new Set(attachments?.map(one => one.portId))
         const macAddresses = new Set(attachments?.map(one => one.macAddress))
         for (const { portId, macAddress } of group) {
           const isAttached = (portId !== undefined && portIds.has(portId)) || macAddresses.has(macAddress)
-          portChecks.set(identityOf({ portId, macAddress }), isAttached ? 'attached' : 'detached')
+          portChecks.set(identityOf({ portId, macAddress }), isAttached ? 'attached' : missing)
         }
       } catch (error) {
         failures.push(messageOf(error))
@@ -201,14 +202,42 @@ export async function checkMissingPorts(
   return { ports, portChecks, failures }
 }
 
+/** Whether Nova has a record of the deletion of each VM. One that cannot be checked is left out. */
+export async function checkDeletedVms(
+  cloud: Cloud,
+  vmIds: readonly string[],
+  signal: AbortSignal,
+): Promise<{ deletedVms: Map<string, boolean>; failures: string[] }> {
+  const deletedVms = new Map<string, boolean>()
+  const failures: string[] = []
+  for (const vmId of vmIds) {
+    try {
+      deletedVms.set(vmId, await cloud.wasDeleted(vmId, signal))
+    } catch (error) {
+      failures.push(messageOf(error))
+    }
+  }
+  return { deletedVms, failures }
+}
+
 /**
  * A token that sees no server of this object (lost role, another project) does not prove that one was deleted. Then only
  * Nova's record of the deletion counts. Without it, the interfaces stay until the user removes the VM from vmNames.
  */
-async function isGone(cloud: Cloud, vmId: string, vms: readonly Vm[], signal: AbortSignal): Promise<boolean> {
+async function checkOfMissingVm(
+  cloud: Cloud,
+  vmId: string,
+  vms: readonly Vm[],
+  signal: AbortSignal,
+): Promise<PortCheck | undefined> {
+  const { deletedVms, failures } = await checkDeletedVms(cloud, [vmId], signal)
+  if (deletedVms.get(vmId)) return 'deleted'
   const others = vms.flatMap(({ id }) => (id === undefined || id === vmId ? [] : [id])).slice(0, 3)
-  if (others.length > 0 && (await cloud.seesServers(others, signal))) return true
-  return cloud.wasDeleted(vmId, signal)
+  if (others.length > 0 && (await cloud.seesServers(others, signal))) return 'detached'
+  // An old Nova, or one that forbids it, does not answer what it recorded.
+  const [failure] = failures
+  if (failure !== undefined) throw new Error(failure)
+  return undefined
 }
 
 export function rulesOf(settings: SyncSettings, createdAt: string | undefined): SelectionRules {

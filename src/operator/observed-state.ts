@@ -23,10 +23,15 @@ export interface DeliveredNode {
   generation: number
   interfaces: Interface[]
   status?: NodeConfigStatus
+  /** Field manager that edited the config by hand since it was delivered. */
+  editedBy?: string
 }
 
-/** Result of the second check of a delivered port that is missing from the port list. */
-export type PortCheck = 'detached' | 'attached'
+/**
+ * Result of the second check of a delivered port that is missing from the port list. `deleted`: Nova has a record of the
+ * deletion of its VM.
+ */
+export type PortCheck = 'detached' | 'attached' | 'deleted'
 
 /** Another OpenstackConfig for the same cluster. */
 export interface Claim {
@@ -60,10 +65,14 @@ export interface Observed {
   portChecks: ReadonlyMap<string, PortCheck>
   /** The other OpenstackConfigs of this cluster. */
   claims: readonly Claim[]
+  /** The server that each name in vmNames meant when its interfaces were delivered. */
+  resolvedNames: Readonly<Record<string, string>>
+  /** VMs that a name in vmNames no longer means: whether Nova has a record of their deletion. */
+  deletedVms: ReadonlyMap<string, boolean>
   /** The user approved the removals that are on hold. */
   removalsApproved: boolean
-  /** The status already lists removals on hold. */
-  hasRemovalsOnHold: boolean
+  /** The removals on hold that the status already lists. */
+  removalsOnHold: readonly string[]
 }
 
 /** Identifies an interface for its lifetime: by its port, or by its MAC address if the port id is unknown. */

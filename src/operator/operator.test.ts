@@ -13,7 +13,8 @@ import {
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { openstackConfigs } from '../contract/openstack-config.ts'
+import { nodeConfigs } from '../contract/node-config.ts'
+import { openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
 
 let environment: OperatorEnvironment
 let storage: Subnet
@@ -206,6 +207,39 @@ test('with Retain the interfaces stay when the object is deleted', async () => {
     assert.equal(await environment.kube.get(openstackConfigs, { namespace, name: 'main' }), undefined),
   )
   assert.deepEqual(await environment.deliveredTexts(), ['worker-1: multinic0=10.10.0.10'])
+})
+
+test('a hand edit of a node config is undone, and recorded as a hand edit with its field manager', async () => {
+  attach(worker, storage, { address: '10.10.0.10' })
+  await environment.startOperator()
+  await environment.create({})
+  await waitForDelivered(['worker-1: multinic0=10.10.0.10'])
+  const [node] = await environment.nodes()
+  assert.ok(node)
+  const { name, generation } = node.metadata
+  await environment.report(name, { observedGeneration: generation ?? 1, state: 'Configured' })
+  await eventually(() => assert.equal(environment.records.at(-1)?.state, 'Configured'))
+  const spec = { interfaces: node.spec.interfaces.map(nic => ({ ...nic, mtu: 1400 })) }
+  const edit = { metadata: { name, namespace }, spec }
+  await environment.kube.apply(nodeConfigs, edit, { fieldManager: 'kubectl-edit', force: true })
+  await eventually(() =>
+    assert.match(
+      environment.records.map(({ why }) => why).join(),
+      /the node config was edited by hand \(field manager kubectl-edit\), and is delivered again/,
+    ),
+  )
+  await eventually(async () => assert.equal((await environment.nodes())[0]?.spec.interfaces[0]?.mtu, 9000))
+})
+
+test('the finalizer of an object is restored at once', async () => {
+  await environment.startOperator()
+  const slow = { pollErrorInterval: '1h', pollFastInterval: '1h', pollSlowInterval: '1h' }
+  await environment.create({ settings: slow })
+  const finalizers = async () => (await environment.config()).metadata.finalizers ?? []
+  await eventually(async () => assert.deepEqual(await finalizers(), [openstackConfigFinalizer]))
+  await eventually(async () => assert.ok((await environment.config()).status?.nextSyncAt))
+  await environment.kube.patch(openstackConfigs, { namespace, name: 'main' }, { metadata: { finalizers: null } })
+  await eventually(async () => assert.deepEqual(await finalizers(), [openstackConfigFinalizer]))
 })
 
 test('a recreated object that is younger than its ports keeps delivered interfaces and their indexes', async () => {

@@ -68,7 +68,9 @@ export function observed(more: Partial<Observed> = {}): Observed {
     portChecks: new Map(),
     claims: [],
     removalsApproved: false,
-    hasRemovalsOnHold: false,
+    resolvedNames: {},
+    deletedVms: new Map(),
+    removalsOnHold: [],
     ...more,
   }
 }

@@ -7,7 +7,7 @@ import { aNic, aNode, aPort, backup, me, observed, outside, storage, vm1, vm2 } 
 import { type Plan, planNodes, planRelease } from './plan.ts'
 
 /** The plan as one line per action, verdict, missing port and removal on hold. */
-function planText({ nodes, verdicts, missingPorts, removalsOnHold }: Plan): string[] {
+function planText({ nodes, verdicts, missingPorts, uncheckedVms, removalsOnHold }: Plan): string[] {
   return [
     ...nodes
       .filter(({ action }) => action !== 'keep')
@@ -18,13 +18,24 @@ function planText({ nodes, verdicts, missingPorts, removalsOnHold }: Plan): stri
       .filter(({ reason }) => reason !== 'Selected')
       .map(({ portId, vm, reason }) => `${portId ?? vm} ${reason}`),
     ...missingPorts.map(({ portId, vmId }) => `check ${portId} of ${vmId}`),
-    ...removalsOnHold.map(({ node, nic }) => `hold ${node} ${nic.portId}`),
+    ...uncheckedVms.map(vmId => `check ${vmId}`),
+    ...removalsOnHold.map(text => `hold ${text}`),
   ]
 }
 
 const one = aNode([aNic(1, 0)])
 const five = aNode([1, 2, 3, 4, 5].map((n, index) => aNic(n, index)))
+const removal = (n: number) => `worker-1 multinic${n - 1} (port port-${n})`
+const held = (n: number) => `hold ${removal(n)}`
 const detached = (...ns: number[]) => new Map(ns.map(n => [`port-${n}`, 'detached' as const]))
+
+/** vm-1 was delivered by the name worker-1, which now means vm-9. */
+const reused: Partial<Observed> = {
+  vms: [{ entry: 'worker-1', id: 'vm-9', state: 'found', name: 'worker-1' }],
+  resolvedNames: { 'worker-1': 'vm-1' },
+  delivered: [one],
+  deletedVms: new Map([['vm-1', false]]),
+}
 
 const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   'a new port gets the lowest index': [{ ports: [aPort(1)] }, ['send worker-1 0=port-1']],
@@ -135,28 +146,69 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   ],
   'three of five that disappear at once are put on hold': [
     { ports: [aPort(4), aPort(5)], delivered: [five], portChecks: detached(1, 2, 3) },
-    ['hold worker-1 port-1', 'hold worker-1 port-2', 'hold worker-1 port-3'],
+    [held(1), held(2), held(3)],
   ],
   'two that disappear while a third cannot be checked are put on hold': [
     { ports: [aPort(4), aPort(5)], delivered: [five], portChecks: detached(1, 2) },
-    ['check port-3 of vm-1', 'hold worker-1 port-1', 'hold worker-1 port-2'],
+    ['check port-3 of vm-1', held(1), held(2)],
   ],
   'a removal on hold stays on hold when the others return': [
     {
       ports: [aPort(2), aPort(3), aPort(4), aPort(5)],
       delivered: [five],
       portChecks: detached(1),
-      hasRemovalsOnHold: true,
+      removalsOnHold: [removal(1)],
     },
-    ['hold worker-1 port-1'],
+    [held(1)],
   ],
   'a port that returns is no longer on hold': [
-    { ports: [1, 2, 3, 4, 5].map(n => aPort(n)), delivered: [five], hasRemovalsOnHold: true },
+    { ports: [1, 2, 3, 4, 5].map(n => aPort(n)), delivered: [five], removalsOnHold: [removal(1)] },
     [],
   ],
   'approved removals are done': [
     { ports: [aPort(4), aPort(5)], delivered: [five], portChecks: detached(1, 2, 3), removalsApproved: true },
     ['send worker-1 3=port-4 4=port-5'],
+  ],
+  'a removal beside others on hold is done': [
+    {
+      ports: [aPort(3), aPort(4), aPort(5)],
+      delivered: [five],
+      portChecks: detached(1, 2),
+      removalsOnHold: [removal(1)],
+    },
+    ['send worker-1 0=port-1 2=port-3 3=port-4 4=port-5', held(1)],
+  ],
+  'all ports of a VM whose deletion Nova recorded are removed at once': [
+    { delivered: [five], portChecks: new Map([1, 2, 3, 4, 5].map(n => [`port-${n}`, 'deleted'])) },
+    ['remove worker-1'],
+  ],
+  'operator.md 7: a name in vmNames that now means another server: Nova is asked about the old one': [
+    { ...reused, deletedVms: new Map() },
+    ['vm-9 NameNotUnique', 'check vm-1'],
+  ],
+  'operator.md 7: a name in vmNames that now means another server removes nothing while the old one exists': [
+    reused,
+    ['vm-9 NameNotUnique', `${held(1)}: worker-1 in vmNames now means server vm-9`],
+  ],
+  'operator.md 7: a name in vmNames that now means another server, approved': [
+    { ...reused, removalsApproved: true },
+    ['remove worker-1', 'vm-9 NameNotUnique'],
+  ],
+  'operator.md 7: a name in vmNames that now means another server, and Nova recorded the deletion of the old one': [
+    { ...reused, deletedVms: new Map([['vm-1', true]]) },
+    ['remove worker-1', 'vm-9 NameNotUnique'],
+  ],
+  'a name in vmNames without a server keeps the VM that it meant': [
+    { vms: [{ entry: 'worker-1', state: 'notFound' }], resolvedNames: { 'worker-1': 'vm-1' }, delivered: [one] },
+    ['worker-1 VmNotFound', 'check port-1 of vm-1'],
+  ],
+  'operator.md 15: a wrong entry of vmNames does not silently keep a VM that was taken out': [
+    { vms: [{ entry: 'typo', state: 'notFound' }], delivered: [one], deletedVms: new Map([['vm-1', false]]) },
+    ['typo VmNotFound', `${held(1)}: typo in vmNames matches no server`],
+  ],
+  'operator.md 15: a name without a server does not keep another VM than the one that it meant': [
+    { vms: [{ entry: 'other', state: 'notFound' }], resolvedNames: { other: 'vm-3' }, delivered: [one] },
+    ['remove worker-1', 'other VmNotFound'],
   ],
   'when the user removes a subnet, all its ports are removed': [
     { subnets: [backup], ports: [1, 2, 3, 4, 5].map(n => aPort(n)), delivered: [five] },

@@ -19,6 +19,7 @@ import {
   type Outcome,
   releaseOutcome,
   removalsOnHold,
+  removalText,
   vmsById,
 } from './removals.ts'
 import { addressesIn, contentOf, type Match, type Refusal, refusalOfNew, type Verdict } from './verdicts.ts'
@@ -46,7 +47,10 @@ export interface Plan {
   nodes: NodePlan[]
   verdicts: Verdict[]
   missingPorts: MissingPort[]
-  removalsOnHold: { node: string; nic: Interface }[]
+  /** VMs that a name in vmNames no longer means: does Nova have a record of their deletion? */
+  uncheckedVms: string[]
+  /** As the status lists them. */
+  removalsOnHold: string[]
   /** Selected ports that are DOWN, by node. */
   down: { nodeName: string; portId: string }[]
   /** Ports that may be ready within seconds. */
@@ -71,11 +75,13 @@ export function planNodes(observed: Observed): Plan {
     ...vmVerdicts(observed, names),
   ]
   const nodes = [...drafts.values()].map(toNodePlan)
+  const unchecked = delivered.filter(({ outcome }) => outcome.action === 'checkVm')
   return {
     nodes,
     verdicts,
     missingPorts: delivered.filter(({ outcome }) => outcome.action === 'check').map(toMissingPort),
-    removalsOnHold: [...onHold].map(({ node, nic }) => ({ node: node.nodeName, nic })),
+    uncheckedVms: [...new Set(unchecked.flatMap(({ vmId }) => vmId ?? []))],
+    removalsOnHold: [...onHold].map(removalText),
     down: downPorts(nodes, observed),
     waiting: verdicts.filter(({ reason }) => notReadyYet.has(reason)).flatMap(({ portId }) => portId ?? []),
   }
@@ -247,6 +253,8 @@ function toNodePlan(draft: Draft): NodePlan {
   if (!delivered) return { ...node, action: 'send' }
   if (interfaces.length === 0) return { ...node, action: delivered.interfaces.length > 0 ? 'remove' : 'keep' }
   const isEqual = (delivered.instanceId ?? '') === instanceId && equalLists(delivered.interfaces, interfaces)
+  if (!isEqual && delivered.editedBy !== undefined)
+    why.push(`the node config was edited by hand (field manager ${delivered.editedBy}), and is delivered again`)
   if (!isEqual && why.length === 0) why.push('the ports, subnets or networks changed')
   return { ...node, action: isEqual ? 'keep' : 'send' }
 }

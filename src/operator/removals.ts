@@ -3,10 +3,12 @@
  * Pure.
  *
  * A failed, empty or incomplete read never removes an interface (G2): a port that is missing from the list is only checked
- * again. An edit of the user removes; so does a port that the cloud, asked a second time, no longer has on the VM. If many
- * of the latter disappear at once, the removals are on hold until a person approves them.
+ * again. An edit of the user removes, and so does a VM whose deletion Nova recorded. A port that the cloud, asked a second
+ * time, no longer has on the VM is removed too, but many at once only after a person approves it. The same holds for a VM
+ * whose name in vmNames has come to mean another server: nobody edited the object.
  */
 import type { Interface } from '../contract/interfaces.ts'
+import { truncate } from '../runtime/truncate.ts'
 import type { Port } from './cloud.ts'
 import { type Claim, type DeliveredNode, identityOf, type Observed, type Vm } from './observed-state.ts'
 import { addressesIn } from './verdicts.ts'
@@ -17,8 +19,12 @@ export type Outcome =
   | { action: 'keep'; port?: Port }
   /** The port is missing from the list, and nothing else is known yet. */
   | { action: 'check' }
-  | { action: 'remove'; why: string; edit: boolean }
+  /** A name in vmNames no longer means the VM, and Nova was not asked yet whether it was deleted. */
+  | { action: 'checkVm' }
+  | { action: 'remove'; why: string; evidence: Evidence }
   | { action: 'handOver'; to: string }
+
+type Evidence = 'edited' | 'vmDeleted' | 'missing' | 'nameReused'
 
 /** A node config of the cluster and the VM that it belongs to. */
 export interface NodeOfVm {
@@ -31,9 +37,12 @@ export interface DeliveredInterface extends NodeOfVm {
   outcome: Outcome
 }
 
-/** Fewer removals than this are never put on hold. */
+/** Fewer missing ports than this are never put on hold. */
 const minRemovalsOnHold = 3
+/** What the status lists of them. */
+export const maxRemovalsOnHold = 100
 const maxRemovedShare = 0.2
+const maxRemovalText = 300
 
 export function decideOutcomes(observed: Observed, nodes: readonly NodeOfVm[]): DeliveredInterface[] {
   const lookups = lookupsOf(observed)
@@ -45,18 +54,17 @@ export function decideOutcomes(observed: Observed, nodes: readonly NodeOfVm[]): 
 /** Made once for all interfaces: clouds and other objects choose how long the lists are. */
 interface Lookups {
   vms: ReadonlyMap<string, Vm>
-  /** An entry of vmNames has no known id. */
-  hasUnresolvedVm: boolean
+  formerEntry: FormerEntry
   subnetIds: ReadonlySet<string>
   otherSources: ReadonlySet<string>
   findPort: FindPort
   findHeir: FindHeir
 }
 
-function lookupsOf({ vms, subnets, claims, ports }: Observed): Lookups {
+function lookupsOf({ vms, resolvedNames, subnets, claims, ports }: Observed): Lookups {
   return {
     vms: vmsById(vms),
-    hasUnresolvedVm: vms.some(vm => vm.id === undefined),
+    formerEntry: formerEntryFinder(vms, resolvedNames),
     subnetIds: new Set(subnets.map(subnet => subnet.id)),
     otherSources: new Set(claims.map(claim => claim.source)),
     findPort: portFinder(ports),
@@ -71,7 +79,7 @@ function decideOutcome(
   vmId: string | undefined,
   nic: Interface,
 ): Outcome {
-  const { vms, hasUnresolvedVm, subnetIds, otherSources, findPort, findHeir } = lookups
+  const { vms, formerEntry, subnetIds, otherSources, findPort, findHeir } = lookups
   const port = findPort(nic, vmId)
   const isOnVm = port !== undefined && port.serverId === vmId
   const match = port && addressesIn(port, observed.subnets)
@@ -81,20 +89,58 @@ function decideOutcome(
   const isOurs = nic.source === observed.source || (isSelected && !otherSources.has(nic.source ?? ''))
   if (!isOurs) return { action: 'ignore' }
 
-  // An entry of vmNames without a known id may be this very VM: then the user did not remove it.
-  if ((vmId === undefined || !vms.has(vmId)) && !hasUnresolvedVm)
-    return releaseOutcome(findHeir, node, nic, 'its VM is no longer in vmNames')
+  if (vmId === undefined || !vms.has(vmId)) {
+    const entry = formerEntry(vmId)
+    if (!entry) return releaseOutcome(findHeir, node, nic, 'its VM is no longer in vmNames')
+    const outcome = reusedNameOutcome(observed, findHeir, entry, { node, vmId, nic })
+    if (outcome) return outcome
+  }
   if (isOnVm && match) {
     if ('subnet' in match) return { action: 'keep', port }
     const edit = observed.subnetsSelectedById && !subnetIds.has(nic.subnetId ?? '')
     if (edit) return releaseOutcome(findHeir, node, nic, 'its subnet is no longer selected')
-    return { action: 'remove', why: match.message, edit: false }
+    return { action: 'remove', why: match.message, evidence: 'missing' }
   }
   const check = observed.portChecks.get(identityOf(nic))
   if (check === undefined) return { action: 'check' }
-  return check === 'detached'
-    ? { action: 'remove', why: 'it was detached from the VM', edit: false }
-    : { action: 'keep' }
+  if (check === 'attached') return { action: 'keep' }
+  return check === 'deleted'
+    ? { action: 'remove', why: 'its VM was deleted', evidence: 'vmDeleted' }
+    : { action: 'remove', why: 'it was detached from the VM', evidence: 'missing' }
+}
+
+/** The entry of vmNames that meant this VM when it was delivered. An entry that never had a server may have meant it. */
+type FormerEntry = (vmId: string | undefined) => Vm | undefined
+
+function formerEntryFinder(vms: readonly Vm[], resolvedNames: Observed['resolvedNames']): FormerEntry {
+  const before = new Map<string, Vm>()
+  let neverResolved: Vm | undefined
+  for (const vm of vms) {
+    const server = serverBefore(resolvedNames, vm.entry)
+    if (server !== undefined && !before.has(server)) before.set(server, vm)
+    if (server === undefined && vm.id === undefined) neverResolved ??= vm
+  }
+  return vmId => (vmId === undefined ? undefined : before.get(vmId)) ?? neverResolved
+}
+
+function serverBefore(resolvedNames: Observed['resolvedNames'], entry: string): string | undefined {
+  return Object.hasOwn(resolvedNames, entry) ? resolvedNames[entry] : undefined
+}
+
+/** Undefined if Nova finds no server of the name now, or does not answer: then the VM may still be the one that it means. */
+function reusedNameOutcome(
+  observed: Observed,
+  findHeir: FindHeir,
+  { entry, id, state }: Vm,
+  { node, vmId, nic }: Omit<DeliveredInterface, 'outcome'>,
+): Outcome | undefined {
+  if (state === 'unknown') return undefined
+  if (id === undefined && serverBefore(observed.resolvedNames, entry) === vmId) return undefined
+  const isDeleted = vmId === undefined ? false : observed.deletedVms.get(vmId)
+  if (isDeleted === undefined) return { action: 'checkVm' }
+  const why = id === undefined ? `${entry} in vmNames matches no server` : `${entry} in vmNames now means server ${id}`
+  const outcome = releaseOutcome(findHeir, node, nic, why)
+  return outcome.action === 'remove' ? { ...outcome, evidence: isDeleted ? 'vmDeleted' : 'nameReused' } : outcome
 }
 
 /** The first other object that selects the interface. */
@@ -117,22 +163,36 @@ export function heirFinder(claims: readonly Claim[]): FindHeir {
 /** An interface that another object selects too is handed over instead of removed and configured again. */
 export function releaseOutcome(findHeir: FindHeir, node: DeliveredNode, nic: Interface, why: string): Outcome {
   const heir = findHeir(node, nic)
-  return heir ? { action: 'handOver', to: heir.source } : { action: 'remove', why, edit: true }
+  return heir ? { action: 'handOver', to: heir.source } : { action: 'remove', why, evidence: 'edited' }
 }
 
 /**
- * The removals that need approval. Interfaces whose check failed count as disappeared. Removals stay on hold once they
- * are, even if their number falls.
+ * The removals that need approval. Interfaces whose check failed count as missing. Removals stay on hold once they are,
+ * even if their number falls.
  */
 export function removalsOnHold(
   delivered: readonly DeliveredInterface[],
-  { removalsApproved, hasRemovalsOnHold }: Pick<Observed, 'removalsApproved' | 'hasRemovalsOnHold'>,
+  { removalsApproved, removalsOnHold: listed }: Pick<Observed, 'removalsApproved' | 'removalsOnHold'>,
 ): ReadonlySet<DeliveredInterface> {
+  if (removalsApproved) return new Set()
   const ours = delivered.filter(({ outcome }) => outcome.action !== 'ignore')
-  const disappeared = ours.filter(({ outcome }) => outcome.action === 'remove' && !outcome.edit)
-  const count = disappeared.length + ours.filter(({ outcome }) => outcome.action === 'check').length
+  const by = (evidence: Evidence) =>
+    ours.filter(({ outcome }) => outcome.action === 'remove' && outcome.evidence === evidence)
+  const missing = by('missing')
+  const unchecked: Outcome['action'][] = ['check', 'checkVm']
+  const count = missing.length + ours.filter(({ outcome }) => unchecked.includes(outcome.action)).length
   const isMany = count >= minRemovalsOnHold && count > ours.length * maxRemovedShare
-  return !removalsApproved && (isMany || hasRemovalsOnHold) ? new Set(disappeared) : new Set()
+  const before = new Set(listed)
+  const isOnHold = (one: DeliveredInterface) =>
+    isMany || before.has(removalText(one)) || before.size >= maxRemovalsOnHold
+  return new Set([...missing.filter(isOnHold), ...by('nameReused')])
+}
+
+/** What the status says about a removal on hold. */
+export function removalText({ node, nic, outcome }: Pick<DeliveredInterface, 'node' | 'nic' | 'outcome'>): string {
+  const text = `${node.nodeName} ${nic.name} (port ${identityOf(nic)})`
+  const isReused = outcome.action === 'remove' && outcome.evidence === 'nameReused'
+  return truncate(isReused ? `${text}: ${outcome.why}` : text, maxRemovalText)
 }
 
 export function vmsById(vms: readonly Vm[]): Map<string, Vm> {

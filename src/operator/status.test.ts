@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import { states } from '../contract/node-config.ts'
 import { type OpenstackConfigStatus, openstackConfigStatus } from '../contract/openstack-config.ts'
+import { needsAttention } from '../contract/reasons/catalogue.ts'
 import { nextStatus } from './status.ts'
 import { type Findings, type SyncOutcome, stateOf } from './sync-outcome.ts'
 
@@ -13,6 +16,8 @@ const nothing: Findings = {
   nodes: [],
   nodesReported: true,
   removalsOnHold: [],
+  approveCommand: 'kubectl approve',
+  resolvedNames: {},
   refusedRemovals: [],
   events: undefined,
   target: { viola: 'https://viola', providerId: 'biz-1' },
@@ -98,7 +103,7 @@ const cases: Record<string, [given: Partial<SyncOutcome>, type: string, expected
   'removals on hold are listed': [
     { findings: { ...nothing, removalsOnHold: ['w1 multinic0 (port p1)'] } },
     'RemovalHeld',
-    'True RemovalHeld: many ports disappeared at once, so the operator removed nothing: w1 multinic0 (port p1)',
+    'True RemovalHeld: 1 removal on hold until you approve with kubectl approve: w1 multinic0 (port p1)',
   ],
   'without removals on hold the condition is absent': [{}, 'RemovalHeld', 'absent'],
   'EventsConnected: the password cannot be decrypted': [
@@ -285,4 +290,35 @@ test('an object without nodes has no previous target, and an error keeps the tar
   assert.equal(after({ findings: { ...here, target: there } }, after({})).leftBehind, undefined)
   const error = { reason: 'ViolaPostError', message: 'unreachable' } as const
   assert.deepEqual(after({ error, findings: undefined }, after({ findings: here })).deliveredTo, here.target)
+})
+
+test('operator.md 2, 9: Ready and Degraded never contradict each other or another condition', () => {
+  const reason = fc.constantFrom('Selected', 'VmNotFound', 'NoAddress', 'LimitReached' as const)
+  const texts = fc.array(fc.constantFrom('a', 'b'), { maxLength: 2 })
+  const outcome = fc.record({
+    error: fc.option(fc.constant({ reason: 'ViolaPostError' as const, message: 'conflict' }), { nil: undefined }),
+    verdicts: fc.array(
+      reason.map(one => ({ vm: 'x', reason: one, message: one })),
+      { maxLength: 2 },
+    ),
+    nodes: fc.array(
+      fc.constantFrom(...states).map(state => ({ nodeName: 'w', state })),
+      { maxLength: 2 },
+    ),
+    removalsOnHold: texts,
+    refusedRemovals: texts,
+  })
+  fc.assert(
+    fc.property(fc.array(outcome, { minLength: 1, maxLength: 3 }), outcomes => {
+      let status: OpenstackConfigStatus | undefined
+      for (const { error, ...more } of outcomes)
+        status = nextStatus(status, { ...good, error, findings: { ...nothing, ...more } }, now, 0) ?? status
+      const of = (type: string) => status?.conditions?.find(one => one.type === type)
+      const bad = status?.conditions?.filter(
+        one => one.type !== 'Degraded' && one.status !== 'Unknown' && needsAttention(one.reason ?? ''),
+      )
+      if (of('Degraded')?.status === 'True') return
+      assert.deepEqual([of('Ready')?.status, bad], ['True', []])
+    }),
+  )
 })

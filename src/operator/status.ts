@@ -11,13 +11,13 @@ import { verdictKind } from '../contract/operator-api.ts'
 import { truncate } from '../contract/truncate.ts'
 import { conditionUpdates } from './conditions.ts'
 import type { EventsState } from './events/cloud-events.ts'
+import { maxRemovalsOnHold } from './removals.ts'
 import type { NodeState, SyncOutcome } from './sync-outcome.ts'
 import { targetsOf } from './targets.ts'
 import { countByReason, type Verdict } from './verdicts.ts'
 
 const maxMessageLength = 2_048
 const maxErrorLength = 4_096
-const maxRemovalsOnHold = 100
 const maxVerdicts = 10
 
 /** The new status, or undefined if the old one is still correct. */
@@ -41,6 +41,7 @@ export function nextStatus(
     ...present('nodes', findings ? nodesSummary(findings.nodes) : before.nodes),
     ...present('ports', findings ? portsSummary(findings.verdicts) : before.ports),
     ...present('heldRemovals', findings ? removalList(findings.removalsOnHold) : before.heldRemovals),
+    ...present('resolvedNames', findings ? namesOf(findings.resolvedNames) : before.resolvedNames),
     ...present('releasedRemovals', findings?.approval ?? before.releasedRemovals),
     ...(findings ? targetsOf(before, findings) : present('deliveredTo', before.deliveredTo)),
     ...(findings ? {} : present('leftBehind', before.leftBehind)),
@@ -105,8 +106,12 @@ function verdictText({ portId, vm, reason, message }: Verdict): string {
   return truncate(`${portId === undefined ? vm : `port ${portId} of ${vm}`}: ${reason}, ${message}`, 300)
 }
 
+function namesOf(names: Readonly<Record<string, string>>): Record<string, string> | undefined {
+  return Object.keys(names).length > 0 ? { ...names } : undefined
+}
+
 function removalList(removals: readonly string[]): string[] | undefined {
-  return removals.length > 0 ? removals.slice(0, maxRemovalsOnHold).map(text => truncate(text, 300)) : undefined
+  return removals.length > 0 ? removals.slice(0, maxRemovalsOnHold) : undefined
 }
 
 /** Synced and NoChange count as equal: they differ only in when the last change was. */

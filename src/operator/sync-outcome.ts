@@ -26,6 +26,10 @@ export interface Findings {
   nodesReported: boolean
   /** Interfaces whose removal waits for approval. */
   removalsOnHold: readonly string[]
+  /** The command that approves them. */
+  approveCommand: string
+  /** The server that each name in vmNames means. */
+  resolvedNames: Readonly<Record<string, string>>
   /** Nodes whose removal Viola refused, with its message. */
   refusedRemovals: readonly string[]
   /** The state of the message bus; undefined if none is configured. */

@@ -1,8 +1,8 @@
 /**
  * The Viola API as the operator calls it.
  *
- * An older Viola serves only the documented POST. It answers other methods with 404 or 405; that is remembered, and the
- * method is not called again.
+ * An older Viola serves only the documented POST. It answers other methods with 404 or 405. A proxy in front of any Viola
+ * may do so too for a moment, so the method is called again every time.
  */
 import { createHash } from 'node:crypto'
 import { completeInterfaces } from '../contract/interfaces.ts'
@@ -84,7 +84,8 @@ export interface ViolaOptions {
 export function createViolaApi({ http, endpoint, providerId, token }: ViolaOptions): ViolaApi {
   const url = `${withoutSlash(endpoint)}${violaPath}`
   const headers = { [providerHeader]: providerId, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
-  const unsupported = new Set<'GET' | 'DELETE'>()
+  /** Then Viola is not one with only POST: to plan without its list would give ports new indexes. */
+  let hasListed = false
   let last: { etag: string; nodes: readonly DeliveredNode[]; byDigest: ReadonlyMap<string, DeliveredNode> } | undefined
 
   async function send(request: HttpRequest): Promise<HttpAnswer> {
@@ -98,7 +99,6 @@ export function createViolaApi({ http, endpoint, providerId, token }: ViolaOptio
 
   return {
     async list(signal) {
-      if (unsupported.has('GET')) return 'unsupported'
       const known = last
       const byDigest = new Map<string, DeliveredNode>()
       const etags = new Set<unknown>()
@@ -114,14 +114,15 @@ export function createViolaApi({ http, endpoint, providerId, token }: ViolaOptio
         })
         if (isFirst && answer.status === 304 && known) return known.nodes
         if (isFirst && isUnsupported(answer)) {
-          unsupported.add('GET')
-          return 'unsupported'
+          if (!hasListed) return 'unsupported'
+          throw refusal('GET', answer, ': this Viola answered before; restart the operator if it now serves only POST')
         }
         if (answer.status !== 200) throw refusal('GET', answer)
         readPage(answer.body, byDigest, known?.byDigest)
         etags.add(answer.headers['etag'])
         next = nextQuery(answer.headers['link'])
       }
+      hasListed = true
       const nodes = [...byDigest.values()]
       const [etag] = etags
       // Pages of different versions are current enough, but their version is none that Viola knows.
@@ -146,7 +147,7 @@ export function createViolaApi({ http, endpoint, providerId, token }: ViolaOptio
     },
 
     async remove({ nodeName, expectedSpecHash }, signal, traceparent) {
-      if (unsupported.has('DELETE') || isDotSegment(nodeName)) return 'unsupported'
+      if (isDotSegment(nodeName)) return 'unsupported'
       const query = new URLSearchParams({ expectedSpecHash })
       const answer = await send({
         method: 'DELETE',
@@ -159,7 +160,6 @@ export function createViolaApi({ http, endpoint, providerId, token }: ViolaOptio
       if (answer.status === 409) return 'conflict'
       if ([200, 202, 204].includes(answer.status)) return 'removed'
       if (!isUnsupported(answer)) throw refusal('DELETE', answer)
-      unsupported.add('DELETE')
       return 'unsupported'
     },
   }
@@ -206,7 +206,7 @@ function readPage(
 function readNode(item: unknown): DeliveredNode {
   const parsed = violaNode.safeParse(item)
   if (!parsed.success) throw unusable()
-  const { interfaces, nodeName, instanceId, specHash, generation, status } = parsed.data
+  const { interfaces, nodeName, instanceId, specHash, generation, status, editedBy } = parsed.data
   return {
     nodeName,
     specHash,
@@ -214,6 +214,7 @@ function readNode(item: unknown): DeliveredNode {
     interfaces: completeInterfaces(interfaces).interfaces,
     ...(instanceId !== undefined && { instanceId }),
     ...(status !== undefined && { status }),
+    ...(editedBy !== undefined && { editedBy }),
   }
 }
 
@@ -227,8 +228,8 @@ function isUnsupported({ status, body }: HttpAnswer): boolean {
   return status === 404 && !(typeof body === 'object' && body !== null && 'detail' in body)
 }
 
-function refusal(method: string, { status, body }: HttpAnswer): ViolaError {
+function refusal(method: string, { status, body }: HttpAnswer, advice = ''): ViolaError {
   const detail = detailOf(body)
-  const message = `viola: ${method} ${violaPath}: HTTP ${status}${detail ? ` ${detail}` : ''}`
+  const message = `viola: ${method} ${violaPath}: HTTP ${status}${advice}${detail ? ` ${detail}` : ''}`
   return new ViolaError(truncate(message, 1_000), { status })
 }

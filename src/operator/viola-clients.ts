@@ -1,6 +1,6 @@
 /**
  * The Viola clients in use: one for each address, provider and token, so that the client can remember what its Viola
- * supports and what it answered last. A client is dropped with the last object that uses it.
+ * answered last. A client is dropped with the last object that uses it.
  */
 import { createHash } from 'node:crypto'
 import { type Call, createHttp, type Http, type Proxies } from '../http-client/client.ts'

@@ -223,6 +223,46 @@ test('a field of another controller is a conflict, and force takes it over', asy
   assert.deepEqual(actions(forced), ['contested updated'])
 })
 
+/** As a restore does it: the object gets a new owner of all its fields. */
+async function restore(name: string, interfaces: NodeConfig['spec']['interfaces']): Promise<void> {
+  const { metadata, spec } = (await existing(name)) ?? assert.fail()
+  await biz.kube.delete(nodeConfigs, { namespace, name })
+  await eventually(async () => assert.equal(await existing(name), undefined))
+  const restored = { metadata: { name, namespace, labels: metadata.labels ?? {} }, spec: { ...spec, interfaces } }
+  await biz.kube.create(nodeConfigs, restored as NodeConfig)
+}
+
+test('operator.md 9: a restored object is adopted, whatever client restored it', async () => {
+  await viola.post([aNodeOf('restored', 1)])
+  const { interfaces } = (await existing('restored'))?.spec ?? assert.fail()
+  await restore('restored', interfaces)
+  assert.deepEqual(actions(await viola.post([aNodeOf('restored', 2)])), ['restored updated'])
+  assert.deepEqual(actions(await viola.post([aNodeOf('restored', 1)])), ['restored updated'])
+})
+
+test('operator.md 9: who changes a field of an object that Viola has adopted causes a conflict again', async () => {
+  await viola.post([aNodeOf('contended', 1)])
+  const { interfaces } = (await existing('contended'))?.spec ?? assert.fail()
+  await restore('contended', interfaces)
+  await viola.post([aNodeOf('contended', 2)])
+  const changed = interfaces.map(nic => ({ ...nic, mtu: 1400 }))
+  await biz.kube.patch(nodeConfigs, { namespace, name: 'contended' }, { spec: { interfaces: changed } })
+  assert.deepEqual(actions(await viola.post([aNodeOf('contended', 2)])), ['contended conflict'])
+})
+
+test('a list names who edited a node config by hand, until it is delivered again', async () => {
+  const editor = async () => (await viola.list('?nodeName=edited')).json.items[0].editedBy
+  await viola.post([aNodeOf('edited', 1)])
+  assert.equal(await editor(), undefined)
+  const spec = { interfaces: [{ macAddress: '02:00:00:00:09:09', mtu: 1400 }] }
+  await biz.kube.patchStatus(nodeConfigs, { namespace, name: 'edited' }, { state: 'Configured' })
+  const edit = { metadata: { name: 'edited', namespace }, spec }
+  await biz.kube.apply(nodeConfigs, edit, { fieldManager: 'kubectl-edit', force: true })
+  await eventually(async () => assert.equal(await editor(), 'kubectl-edit'))
+  await viola.post([aNodeOf('edited', 1)])
+  await eventually(async () => assert.equal(await editor(), undefined))
+})
+
 test('other labels, annotations and the status are kept', async () => {
   await viola.post([aNodeOf('theirs', 1)])
   const key = { namespace, name: 'theirs' }

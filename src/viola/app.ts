@@ -20,6 +20,7 @@ import { violaApi } from './api.ts'
 import { applyDecisions, isUnreachable, type Outcome } from './apply.ts'
 import { type Cluster, fingerprintOf } from './cluster/cluster.ts'
 import { drainBeforeClose } from './drain.ts'
+import { withEditors } from './hand-edits.ts'
 import { belongsTo, otherOwners, planNodeConfigs, toViolaNode } from './plan.ts'
 import { nodesFrom, pageOf } from './request.ts'
 import { type RequestTrace, requestTrace } from './request-trace.ts'
@@ -145,16 +146,19 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
             streams.open(reply, () => authorize({ method: 'get' }, request, reply)),
           ),
         )
-      const all = await inCluster(providerId, async cluster => (await cluster.observe()).list())
-      const objects = all.filter(
-        object => belongsTo(object, providerId) && (nodeName === undefined || object.spec.nodeName === nodeName),
-      )
-      const resourceVersion = fingerprintOf(objects)
-      if (isNotModified(request, reply, resourceVersion) || since === resourceVersion) return reply.code(304).send()
-      const { page, next } = pageOf(objects, limit, cursor)
-      if (next !== undefined) reply.header('link', nextLink(request.url, next))
-      const items = page.map(toViolaNode)
-      return reply.type('application/json').send(JSON.stringify({ items, resourceVersion }))
+      return inCluster(providerId, async cluster => {
+        const objects = (await cluster.observe())
+          .list()
+          .filter(
+            object => belongsTo(object, providerId) && (nodeName === undefined || object.spec.nodeName === nodeName),
+          )
+        const resourceVersion = fingerprintOf(objects)
+        if (isNotModified(request, reply, resourceVersion) || since === resourceVersion) return reply.code(304).send()
+        const { page, next } = pageOf(objects, limit, cursor)
+        if (next !== undefined) reply.header('link', nextLink(request.url, next))
+        const items = await withEditors(cluster, page)
+        return reply.type('application/json').send(JSON.stringify({ items, resourceVersion }))
+      })
     },
 
     [`delete ${violaPath}/{nodeName}`]: async (request, reply) => {

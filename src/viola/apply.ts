@@ -107,7 +107,7 @@ async function write(cluster: Cluster, decision: Write, options: ApplyOptions): 
   const trace = options.trace?.write(node)
   const annotations = trace && { [nodeConfigAnnotations.traceparent]: trace.traceparent }
   const body = { ...object, metadata: { ...object.metadata, ...(annotations && { annotations }), ...guard } }
-  const applied = await applyOverKubectl(cluster, body, options.force).catch(error => {
+  const applied = await applyOrTakeOver(cluster, body, options.force).catch(error => {
     trace?.end('apply failed')
     throw error
   })
@@ -122,13 +122,27 @@ async function write(cluster: Cluster, decision: Write, options: ApplyOptions): 
   }
 }
 
-/** Applies again with force if only kubectl owns the conflicting fields. */
-function applyOverKubectl(cluster: Cluster, body: AppliedObject, force: boolean): Promise<NodeConfig> {
-  return cluster.apply(body, force).catch(error => {
+/** Applies again with force if only kubectl owns the conflicting fields, or if the object was restored. */
+async function applyOrTakeOver(cluster: Cluster, body: AppliedObject, force: boolean): Promise<NodeConfig> {
+  try {
+    return await cluster.apply(body, force)
+  } catch (error) {
     const managers = managersIn(error)
-    if (managers.length === 0 || !managers.every(isKubectl)) throw error
+    if (managers.length === 0) throw error
+    if (!managers.every(isKubectl) && !(await isRestored(cluster, body.metadata.name, managers))) throw error
     return cluster.apply(body, true)
-  })
+  }
+}
+
+/**
+ * A restore or another client created the object, so that Viola owns none of its fields. A controller that applies the
+ * object owns its fields on purpose. Once adopted, Viola owns fields: whoever changes them then causes a conflict.
+ */
+async function isRestored(cluster: Cluster, objectName: string, conflicting: readonly string[]): Promise<boolean> {
+  const managers = await cluster.fieldManagers(objectName)
+  return managers.every(
+    ({ name, operation }) => name !== fieldManager && !(operation === 'Apply' && conflicting.includes(name)),
+  )
 }
 
 function withoutWrite(decision: Exclude<Decision, Write>): Outcome {

@@ -172,12 +172,12 @@ export const syncReasons = {
   RemovalHeld: {
     class: 'attention',
     en: [
-      'Many ports disappeared at once although nobody edited the OpenstackConfig. The operator put the removals on hold and removed nothing.',
-      'Check the cloud. To approve the removals, set the annotation multinic.io/release-removals to a new value.',
+      'Many ports disappeared at once although nobody edited the OpenstackConfig, or a name in vmNames now means another server. The operator put the removals on hold and removed nothing.',
+      'Check the cloud. To approve the removals, run the command in the message.',
     ],
     ko: [
-      'OpenstackConfig를 편집하지 않았는데 많은 포트가 한꺼번에 사라졌습니다. 제거를 보류했으며 아무것도 제거하지 않았습니다.',
-      '클라우드를 확인하십시오. 제거를 승인하려면 어노테이션 multinic.io/release-removals에 새 값을 지정하십시오.',
+      'OpenstackConfig를 편집하지 않았는데 많은 포트가 한꺼번에 사라졌거나, vmNames의 이름이 다른 서버를 가리킵니다. 제거를 보류했으며 아무것도 제거하지 않았습니다.',
+      '클라우드를 확인하십시오. 제거를 승인하려면 메시지에 있는 명령을 실행하십시오.',
     ],
   },
   RemovalPending: {

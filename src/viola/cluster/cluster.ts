@@ -15,6 +15,7 @@ import { retry } from '../../runtime/retry.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { createBreaker } from './circuit-breaker.ts'
 import { createLimit, shareNextRun } from './concurrency-limit.ts'
+import { type FieldManager, readFieldManagers } from './field-managers.ts'
 
 export interface Snapshot {
   get(objectName: string): NodeConfig | undefined
@@ -25,6 +26,7 @@ export interface Cluster {
   observe(): Promise<Snapshot>
   /** Reads one object from the API server. */
   read(objectName: string): Promise<NodeConfig | undefined>
+  fieldManagers(objectName: string): Promise<FieldManager[]>
   /** Server-side apply with field manager `viola`. Later reads include it; the same holds for `remove`. */
   apply(object: AppliedObject, force: boolean): Promise<NodeConfig>
   remove(object: NodeConfig): Promise<void>
@@ -125,6 +127,7 @@ export function openCluster({
       return { get, list: () => (written.size === 0 ? cachedObjects() : [...names()].flatMap(name => get(name) ?? [])) }
     },
     read,
+    fieldManagers: name => breaker.run(() => readFieldManagers(kube, { namespace, name })),
     async apply({ metadata, spec }, force) {
       const body = { metadata: { ...metadata, namespace }, spec }
       const apply = () => kube.apply<NodeConfig>(nodeConfigs, body, { fieldManager, force })

@@ -108,8 +108,8 @@ test('operator.md 7: a name that comes to mean another server removes nothing, a
         onHold?.message ?? '',
         /kubectl -n multinic-system annotate osc main multinic\.io\/release-removals=/,
       )
-      const told = (await environment.kube.list(events, { namespace })).items.find(one => one.reason === 'RemovalHeld')
-      assert.match(told?.message ?? '', /annotate osc main multinic\.io\/release-removals=/)
+      const event = (await environment.kube.list(events, { namespace })).items.find(one => one.reason === 'RemovalHeld')
+      assert.match(event?.message ?? '', /annotate osc main multinic\.io\/release-removals=/)
     },
     { within: 30_000 },
   )

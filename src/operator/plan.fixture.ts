@@ -4,6 +4,7 @@
 import type { Interface } from '../contract/interfaces.ts'
 import type { Port, Subnet } from './cloud.ts'
 import type { DeliveredNode, Observed, Vm } from './observed-state.ts'
+import type { Plan } from './plan.ts'
 
 export const storage: Subnet = { id: 'storage', name: 'storage', networkId: 'net-s', cidr: '10.1.0.0/24', routes: [] }
 export const backup: Subnet = { id: 'backup', name: 'backup', networkId: 'net-b', cidr: '10.2.0.0/24', routes: [] }
@@ -74,3 +75,23 @@ export function observed(more: Partial<Observed> = {}): Observed {
     ...more,
   }
 }
+
+/** The plan as one line per action, verdict, missing port and removal on hold. */
+export function planText({ nodes, verdicts, missingPorts, uncheckedVms, removalsOnHold }: Plan): string[] {
+  return [
+    ...nodes
+      .filter(({ action }) => action !== 'keep')
+      .map(({ action, nodeName, interfaces }) =>
+        [action, nodeName, ...interfaces.map(nic => `${nic.index}=${nic.portId}`)].join(' '),
+      ),
+    ...verdicts
+      .filter(({ reason }) => reason !== 'Selected')
+      .map(({ portId, vm, reason }) => `${portId ?? vm} ${reason}`),
+    ...missingPorts.map(({ portId, vmId }) => `check ${portId} of ${vmId}`),
+    ...uncheckedVms.map(vmId => `check ${vmId}`),
+    ...removalsOnHold.map(text => `hold ${text}`),
+  ]
+}
+
+export const one = aNode([aNic(1, 0)])
+export const detached = (...ns: number[]) => new Map(ns.map(n => [`port-${n}`, 'detached' as const]))

@@ -18,7 +18,13 @@ export const inventoryConfig = z
 
 /** State of an interface beside its configuration, with the time of each stage. */
 export const interfaceRecord = interfaceStatus.extend({
-  stages: z.partialRecord(z.enum(stages), timestamp).optional(),
+  stages: z.partialRecord(z.enum(stages), timestamp).optional().meta({
+    description: 'When the newest request of the interface passed each stage. Each time is stored once.',
+  }),
+  clamped: z.array(z.enum(stages)).max(stages.length).optional().meta({
+    description:
+      'Stages whose reported time was impossible, because clocks differ. Their time is the nearest possible one, and no figure uses it.',
+  }),
   remedy: z.string().optional().meta({ description: 'Remedy for the reason, from the catalogue.' }),
 })
 

@@ -9,7 +9,8 @@ import { hostPart } from '../contract/address.ts'
 import { type AgentInput, agentInputVariable, agentTraceVariable, maxNodeNetworks } from '../contract/agent-input.ts'
 import type { Backend } from '../contract/backend.ts'
 import { hashOf } from '../contract/hash.ts'
-import { addressesOf, type Interface, toWireInterface } from '../contract/interfaces.ts'
+import { inputInterface } from '../contract/interface-hash.ts'
+import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
 import type { JobObject, PodSpec } from '../kube/types.ts'
 import type { AgentSettings } from './config.ts'
@@ -233,19 +234,6 @@ function inputFor({ config, node, action, specHash, interfaces, serviceCIDRs = [
     ...(serviceCIDRs.length && { serviceCIDRs: serviceCIDRs.slice(0, maxNodeNetworks) }),
     interfaces: interfaces.map(inputInterface),
   }
-}
-
-/**
- * Without the fields that the agent does not read. With them the largest spec would exceed 128 KiB, and the kernel starts no
- * container with a longer variable.
- */
-export function inputInterface({
-  networkId: _,
-  subnetId: __,
-  source: ___,
-  ...nic
-}: Interface): AgentInput['interfaces'][number] {
-  return toWireInterface(nic)
 }
 
 /**

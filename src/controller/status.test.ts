@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { interfaceHash } from '../contract/interface-hash.ts'
 import { mergePatch } from '../contract/json.ts'
 import { type NodeConfigStatus, nodeConfigStatus } from '../contract/node-config.ts'
 import { aConfig, aNic, aReport, hashFor, start } from './controller.fixture.ts'
 import { requestedOf } from './plan/requested.ts'
 import type { StatusUpdate } from './plan/step.ts'
-import { interfaceHash, nextStatus } from './status.ts'
+import { nextStatus } from './status.ts'
 
 const at = new Date(start)
 const now = '2026-01-01T00:00:00Z'

@@ -2,12 +2,11 @@
  * Computes the next status of a config. Pure: undefined when the status is up to date, so that nothing is written twice.
  */
 import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
-import { hashOf } from '../contract/hash.ts'
+import { interfaceHash } from '../contract/interface-hash.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import { equalJson } from '../contract/json.ts'
 import type { ConditionStatus, InterfaceStatus, NodeConfig, NodeConfigStatus } from '../contract/node-config.ts'
 import { truncate } from '../contract/truncate.ts'
-import { inputInterface } from './job.ts'
 import { isCurrent } from './plan/config-status.ts'
 import { type Requested, requestedOf } from './plan/requested.ts'
 import type { StatusUpdate } from './plan/step.ts'
@@ -191,11 +190,6 @@ function waiting(
 /** An older controller wrote no hash. */
 function isObservation({ specHash, status }: InterfaceStatus): boolean {
   return specHash !== undefined || status === 'Configured' || status === 'Failed'
-}
-
-/** Only what the agent gets counts. */
-export function interfaceHash(nic: Interface): string {
-  return hashOf(inputInterface(nic)).slice(0, 16)
 }
 
 /** No agent has reported on the interface since it was requested. */

@@ -19,6 +19,9 @@ const verified = after(
   aWrite('n', { interfaces: [{ ...status, status: 'Configured', stages: { applied: t1, verified: t1 } }] }),
 )
 
+const failedNic = { ...status, status: 'Failed', reason: 'InterfaceNameInUse', message: 'attempt 1' } as const
+const failed = after(aWrite('n', { state: 'Failed', reason: 'InterfacesFailed', interfaces: [failedNic] }))
+
 const cases: Record<string, [before: InventoryRecord | undefined, write: InventoryWrite, expected: string]> = {
   'the first write creates the record': [undefined, configured, 'created, in history, delivered'],
   'a repeated write changes nothing': [known, configured, 'nothing'],
@@ -57,6 +60,21 @@ const cases: Record<string, [before: InventoryRecord | undefined, write: Invento
     verified,
     aWrite('n', { interfaces: [{ ...status, status: 'Configured', stages: { applied: t1, verified: t2 } }] }),
     'nothing',
+  ],
+  'a retry of a failed node is no history entry': [
+    failed,
+    aWrite('n', { state: 'InProgress', reason: 'Applying', interfaces: [failedNic] }),
+    'status',
+  ],
+  'another failure of a node is a history entry': [
+    failed,
+    aWrite('n', { state: 'Failed', reason: 'InterfacesFailed', interfaces: [{ ...failedNic, reason: 'NicMissing' }] }),
+    'status, in history',
+  ],
+  'a NIC that a retry configures is a history entry': [
+    failed,
+    aWrite('n', { state: 'InProgress', reason: 'Applying', interfaces: [{ ...status, status: 'Configured' }] }),
+    'status, in history',
   ],
   'a removal deletes the record': [known, { ...configured, removed: true }, 'removed, in history'],
   'the removal of an unknown node changes nothing': [undefined, { ...configured, removed: true }, 'nothing'],
@@ -102,7 +120,8 @@ test('stages on the node keep their times if another interface changes, and get 
   assert.deepEqual(times(afterAll(...one, write(2, 1450), write(2, 1450, t2))), [`${t1} ${t1}`, `${t2} ${t2}`])
   assert.deepEqual(times(afterAll(...one, write(1, 9000))), ['none none'])
   assert.deepEqual(times(afterAll(...one, write(1, 9000), write(1, 9000, t2))), [`${t2} ${t2}`])
-  assert.deepEqual(times(afterAll(...one, write(1, 1450, t1, 'Failed'), write(1, 1450, t2))), [`${t2} ${t2}`])
+  // A repair is no new request.
+  assert.deepEqual(times(afterAll(...one, write(1, 1450, t1, 'Failed'), write(1, 1450, t2))), [`${t1} ${t1}`])
 })
 
 test('a state change is an event with its reason', () => {

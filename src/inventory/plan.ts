@@ -1,9 +1,12 @@
 /**
  * Plans a write: the new record, the kind of change and the events of its interfaces, or undefined without a change. Pure.
  */
+import { interfaceHash } from '../contract/interface-hash.ts'
 import { fromWireInterfaces, toWireInterface, type WireInterface } from '../contract/interfaces.ts'
 import { type HistoryEntry, type InventoryRecord, type InventoryWrite, stages } from '../contract/inventory.ts'
 import { equalJson } from '../contract/json.ts'
+import { isRetry } from './retries.ts'
+import { mergeStages, type StageRecord } from './stages.ts'
 
 export type InterfaceRecord = NonNullable<InventoryRecord['interfaces']>[number]
 
@@ -19,13 +22,19 @@ export interface Change {
   what: HistoryEntry['what']
   before?: InventoryRecord
   after?: InventoryRecord
-  /** False if only `lastChecked` times changed: those are stored but are no history entry. */
+  /** False if only `lastChecked` times changed, or a failed node is retried: that is stored but is no history entry. */
   inHistory: boolean
   delivered: boolean
   events: InterfaceEvent[]
 }
 
-export function planWrite(before: InventoryRecord | undefined, write: InventoryWrite, at: string): Change | undefined {
+/** `recorded` is the last record in the history, if it is not `before`. */
+export function planWrite(
+  before: InventoryRecord | undefined,
+  write: InventoryWrite,
+  at: string,
+  recorded = before,
+): Change | undefined {
   if (write.removed) return before && { what: 'removed', before, inHistory: true, delivered: false, events: [] }
 
   const after = recordOf(before, write, at)
@@ -34,7 +43,8 @@ export function planWrite(before: InventoryRecord | undefined, write: InventoryW
   if (equalJson(withoutTime(before), withoutTime(after))) return undefined
 
   const what = equalJson(requestOf(before), requestOf(after)) ? 'status' : 'config'
-  const inHistory = !equalJson(withoutChecks(before), withoutChecks(after))
+  const isKnown = what === 'status' && recorded !== undefined && isRetry(recorded, after)
+  const inHistory = !isKnown && !equalJson(withoutChecks(before), withoutChecks(after))
   return {
     what,
     before,
@@ -55,8 +65,9 @@ function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at
     write.interfaces ?? (before?.interfaces ?? []).filter(({ macAddress }) => present.has(macAddress ?? ''))
   const requestedBefore = new Map((before?.config.interfaces ?? []).map(nic => [keyOf(nic), nic]))
   const requestedNow = new Map(interfaces.map(nic => [keyOf(nic), nic]))
-  const isUnchanged = (key: string) => equalJson(requestedBefore.get(key), requestedNow.get(key))
-  const statuses = states.map(one => interfaceOf(one, known.get(keyOf(one)), isUnchanged(keyOf(one))))
+  const knownOf = (key: string): StageRecord =>
+    isSameRequest(requestedBefore.get(key), requestedNow.get(key)) ? (known.get(key) ?? {}) : {}
+  const statuses = states.map(one => interfaceOf(one, knownOf(keyOf(one)), at))
   const instanceId = write.config.instanceId ?? write.instanceId
   return {
     providerId: write.providerId,
@@ -76,33 +87,20 @@ function interfacesOf(written: InventoryWrite['config']['interfaces']): WireInte
   return fromWireInterfaces(written).map(toWireInterface)
 }
 
-function interfaceOf(
-  given: InterfaceRecord,
-  before: InterfaceRecord | undefined,
-  isUnchanged: boolean,
-): InterfaceRecord {
-  const merged = mergeStages(given, before, isUnchanged)
-  return {
-    ...pick(given, ['id', 'name', 'portId', 'macAddress', 'status', 'reason', 'message', 'lastConfigured']),
-    ...pick(given, ['lastChecked', 'observed']),
-    ...(given.macAddress ? { macAddress: given.macAddress.toLowerCase() } : {}),
-    ...(Object.keys(merged).length > 0 ? { stages: merged } : {}),
-  }
+/** For the agent: an interface that another object takes over is the same request. */
+function isSameRequest(a: WireInterface | undefined, b: WireInterface | undefined): boolean {
+  if (equalJson(a, b)) return true
+  const [before, now] = fromWireInterfaces([a, b].filter(nic => nic !== undefined)).map(interfaceHash)
+  return now !== undefined && before === now
 }
 
-type Stages = NonNullable<InterfaceRecord['stages']>
-const nodeStages = ['applied', 'verified'] as const
-
-/**
- * A stage keeps its time until the writer reports a later one: a restarted operator no longer knows the earlier stages.
- *
- * The agent checks all interfaces of the node in every run and reports new times for all of them. An unchanged interface
- * that did not fail keeps the times of its own configuration. A changed interface starts again.
- */
-function mergeStages(given: InterfaceRecord, before: InterfaceRecord | undefined, isUnchanged: boolean): Stages {
-  const known = before?.stages ?? {}
-  if (!isUnchanged) return { ...without(known, nodeStages), ...given.stages }
-  return { ...known, ...given.stages, ...(before?.status === 'Failed' ? {} : pick(known, nodeStages)) }
+function interfaceOf(given: InterfaceRecord, known: StageRecord, at: string): InterfaceRecord {
+  return {
+    ...pick(given, ['id', 'name', 'portId', 'macAddress', 'status', 'reason', 'message', 'lastConfigured']),
+    ...pick(given, ['lastChecked', 'specHash', 'pending', 'observed']),
+    ...(given.macAddress ? { macAddress: given.macAddress.toLowerCase() } : {}),
+    ...mergeStages(known, given.stages, at),
+  }
 }
 
 function eventsBetween(before: InventoryRecord | undefined, after: InventoryRecord, at: string): InterfaceEvent[] {
@@ -146,8 +144,4 @@ function withoutChecks(record: InventoryRecord): object {
 
 function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
   return Object.fromEntries(keys.filter(key => from[key] !== undefined).map(key => [key, from[key]])) as Pick<T, K>
-}
-
-function without<T extends object, K extends keyof T>(from: T, keys: readonly K[]): T {
-  return Object.fromEntries(Object.entries(from).filter(([key]) => !keys.includes(key as K))) as T
 }

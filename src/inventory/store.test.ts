@@ -50,6 +50,28 @@ test('a repeated put adds no history and does not write the file', () => {
   })
 })
 
+test('retries add no history, and another failure does', () =>
+  using(newPath(), async store => {
+    const nic = { macAddress: '02:00:00:00:00:01', portId: 'p', status: 'Failed', reason: 'FileError' } as const
+    const failed = (attempt: number, reason: string = nic.reason) =>
+      aWrite('n', {
+        state: 'Failed',
+        reason: 'InterfacesFailed',
+        message: `attempt ${attempt}`,
+        interfaces: [{ ...nic, reason }],
+        why: 'the node is Failed',
+      })
+    const retried = aWrite('n', { state: 'InProgress', interfaces: [nic], why: 'the node is InProgress' })
+    for (const write of [failed(1), retried, failed(2), retried, failed(3)]) await store.put([write])
+    assert.equal((await store.history({ nodeName: 'n' })).length, 1)
+    assert.equal((await store.get('p1', 'n'))?.message, 'attempt 3')
+    await store.put([retried])
+    await store.put([failed(4, 'NicMissing')])
+    await store.put([aWrite('n', { state: 'Configured', interfaces: [{ ...nic, status: 'Configured' }] })])
+    const states = (await store.history({ nodeName: 'n' })).map(({ after }) => after?.interfaces?.[0]?.reason)
+    assert.deepEqual(states, ['FileError', 'NicMissing', 'FileError'])
+  }))
+
 test('only its owner can read the file, and it survives a restart', async () => {
   const path = join(dir, 'deep', 'er', 'inventory.db')
   await using(path, store => store.put([aWrite('a')]))

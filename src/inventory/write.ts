@@ -5,6 +5,7 @@ import type { Transaction } from 'kysely'
 import type { InventoryRecord, InventoryWrite } from '../contract/inventory.ts'
 import { insertAll } from './bulk.ts'
 import { type Change, planWrite } from './plan.ts'
+import { isTransient } from './retries.ts'
 import { addressRows, interfaceRows, nodeRow, recordFrom } from './rows.ts'
 import type { Tables } from './schema.ts'
 
@@ -18,11 +19,13 @@ export async function putChunk(
   timeOf: (write: InventoryWrite) => string,
 ): Promise<boolean> {
   const known = await recordsOf(tx, writes)
+  const recorded = await lastFailures(tx, writes, known)
   const changes = writes.flatMap((write): PlannedWrite[] => {
     const key = keyOf(write)
     const at = timeOf(write)
-    const change = planWrite(known.get(key), write, at)
+    const change = planWrite(known.get(key), write, at, recorded.get(key))
     if (!change) return []
+    if (change.inHistory) recorded.delete(key)
     if (change.after) known.set(key, change.after)
     else known.delete(key)
     return [{ ...change, write, at }]
@@ -45,6 +48,29 @@ async function recordsOf(tx: Tx, writes: readonly InventoryWrite[]): Promise<Map
       .where('node_name', 'in', names)
       .execute()
     for (const row of rows) records.set(keyOf({ providerId, nodeName: row.node_name }), recordFrom(row))
+  }
+  return records
+}
+
+/** The last record in the history of each node that fails after an attempt: the attempt itself may be none. */
+async function lastFailures(
+  tx: Tx,
+  writes: readonly InventoryWrite[],
+  known: ReadonlyMap<string, InventoryRecord>,
+): Promise<Map<string, InventoryRecord>> {
+  const records = new Map<string, InventoryRecord>()
+  for (const write of writes) {
+    const before = known.get(keyOf(write))
+    if (write.state !== 'Failed' || !before || !isTransient(before)) continue
+    const row = await tx
+      .selectFrom('history')
+      .select('after')
+      .where('node_name', '=', write.nodeName)
+      .where('provider_id', '=', write.providerId)
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    if (row?.after) records.set(keyOf(write), JSON.parse(row.after))
   }
   return records
 }

@@ -94,7 +94,7 @@ function add(total: DeliveryResult, delivery: Delivery, nodes: readonly NodePlan
   }
 }
 
-/** The nodes of this object after delivery. A node that was just sent is Pending: its status is of an older spec. */
+/** The nodes of this object after delivery. A node that was just sent has the status of an older generation. */
 export function nodesAfter(result: DeliveryResult): { node: DeliveredNode; plan: NodePlan }[] {
   const { plan, observed, delivery, changed } = result
   const delivered = new Map(observed.delivered.map(node => [node.nodeName, node]))
@@ -105,7 +105,11 @@ export function nodesAfter(result: DeliveryResult): { node: DeliveredNode; plan:
     const specHash = delivery.accepted.get(nodeName)?.specHash ?? ''
     return [
       {
-        node: { nodeName, instanceId, specHash, generation: (before?.generation ?? 0) + 1, interfaces },
+        node: {
+          ...{ nodeName, instanceId, specHash, interfaces },
+          generation: (before?.generation ?? 0) + 1,
+          ...(before?.status && { status: before.status }),
+        },
         plan: planned,
       },
     ]

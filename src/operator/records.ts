@@ -2,6 +2,7 @@
  * Records for the inventory: the latest state of each node, sent only if it differs from the last record sent.
  */
 import { createHash } from 'node:crypto'
+import { interfaceHash } from '../contract/interface-hash.ts'
 import { type Interface, toWireInterface } from '../contract/interfaces.ts'
 import type { InventoryWrite, Stage } from '../contract/inventory.ts'
 import type { InterfaceStatus } from '../contract/node-config.ts'
@@ -19,7 +20,7 @@ type NodeRef = Pick<DeliveredNode, 'nodeName' | 'instanceId'>
 export interface Records {
   /** A port was found that is not delivered yet. */
   noteSeen(providerId: string, portId: string): void
-  /** Viola accepted the interfaces. `stored`: it also confirmed that the cluster has them. */
+  /** Viola accepted these changed interfaces. `stored`: it also confirmed that the cluster has them. */
   noteDelivered(providerId: string, nics: readonly Interface[], stored: boolean): void
   /** The node as it is in the cluster now. */
   note(providerId: string, node: DeliveredNode, why: string): void
@@ -31,7 +32,7 @@ export interface Records {
   flush(log: Log): Promise<void>
 }
 
-/** Stage times of more ports are dropped, oldest first. The inventory keeps its own. */
+/** Stage times of more ports are dropped, oldest first. The inventory stores them, and keeps the first time of each. */
 const maxStages = 100_000
 
 export function createRecords(recorder: Recorder | undefined, now: () => Date): Records {
@@ -42,11 +43,9 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
   const noted = new Map<string, DeliveredNode>()
   let pending = new Map<string, { write: InventoryWrite; digest: string }>()
 
-  const setStage = (providerId: string, id: string, stage: Stage) => {
-    const key = `${providerId} ${id}`
-    const known = stages.get(key)
-    if (known?.[stage] !== undefined) return
-    stages.set(key, { ...known, [stage]: timestamp() })
+  const setStages = (key: string, known: Stages) => {
+    stages.delete(key)
+    stages.set(key, known)
     if (stages.size <= maxStages) return
     const [oldest] = stages.keys()
     if (oldest !== undefined) stages.delete(oldest)
@@ -67,11 +66,19 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
   })
 
   return {
-    noteSeen: (providerId, portId) => setStage(providerId, portId, 'seen'),
-    noteDelivered: (providerId, nics, stored) => {
+    noteSeen(providerId, portId) {
+      const key = `${providerId} ${portId}`
+      const known = stages.get(key)
+      // A port that was delivered before was detached meanwhile.
+      if (known?.seen === undefined || known.delivered !== undefined) setStages(key, { seen: timestamp() })
+    },
+    noteDelivered(providerId, nics, stored) {
+      const at = timestamp()
       for (const nic of nics) {
-        setStage(providerId, identityOf(nic), 'delivered')
-        if (stored) setStage(providerId, identityOf(nic), 'cr')
+        const key = `${providerId} ${identityOf(nic)}`
+        const known = stages.get(key)
+        const seen = (known?.delivered === undefined && known?.seen) || at
+        setStages(key, { seen, delivered: at, ...(stored && { cr: at }) })
       }
     },
     note(providerId, node, why) {
@@ -79,8 +86,11 @@ export function createRecords(recorder: Recorder | undefined, now: () => Date): 
       if (noted.get(key) === node && !pending.has(key)) return
       noted.set(key, node)
       if (hasJob(node))
-        for (const nic of node.interfaces)
-          if (stages.get(`${providerId} ${identityOf(nic)}`)?.cr) setStage(providerId, identityOf(nic), 'job')
+        for (const nic of node.interfaces) {
+          const key = `${providerId} ${identityOf(nic)}`
+          const known = stages.get(key)
+          if (known?.job === undefined) setStages(key, { ...known, job: timestamp() })
+        }
       add(recordOf(providerId, node, nic => stages.get(`${providerId} ${identityOf(nic)}`), why))
     },
     noteRemoving(providerId, node, why) {
@@ -145,8 +155,9 @@ function recordOf(
     ...(reason !== undefined && { reason: reason.slice(0, 128) }),
     ...(message !== undefined && { message: message.slice(0, 4096) }),
     interfaces: interfaces.map(nic => {
-      const status = isCurrent ? statusOf(nic, node.status?.interfaceStatuses ?? []) : undefined
-      return interfaceRecord(nic, status, stagesOf(nic))
+      const status = statusOf(nic, node.status?.interfaceStatuses ?? [])
+      const isAboutRequest = status?.specHash === undefined ? isCurrent : status.specHash === interfaceHash(nic)
+      return interfaceRecord(nic, isAboutRequest ? status : withoutState(status), stagesOf(nic))
     }),
     why: why.slice(0, 1024),
   }
@@ -159,13 +170,25 @@ function statusOf(nic: Interface, statuses: readonly InterfaceStatus[]): Interfa
   )
 }
 
+/** The last observation of an interface whose request has changed since. */
+function withoutState(status: InterfaceStatus | undefined): InterfaceStatus | undefined {
+  if (!status) return undefined
+  const { lastConfigured, lastChecked, observed } = status
+  return {
+    status: 'Pending',
+    ...(lastConfigured !== undefined && { lastConfigured }),
+    ...(lastChecked !== undefined && { lastChecked }),
+    ...(observed && { observed }),
+  }
+}
+
 function interfaceRecord(
   { index: id, name, portId, macAddress }: Interface,
   status: InterfaceStatus | undefined,
   known: Stages | undefined,
 ): NonNullable<InventoryWrite['interfaces']>[number] {
-  const applied = status?.lastConfigured
-  const verified = status?.lastChecked ?? applied
+  const applied = status?.status === 'Configured' ? status.lastConfigured : undefined
+  const verified = applied && (status?.lastChecked ?? applied)
   const job = known?.job !== undefined && applied !== undefined && applied < known.job ? applied : known?.job
   const stages: Stages = {
     ...known,

@@ -7,7 +7,7 @@ import { planNodes } from './plan.ts'
 
 const five = aNode([1, 2, 3, 4, 5].map((n, index) => aNic(n, index)))
 const removal = (n: number) => `worker-1 multinic${n - 1} (port port-${n})`
-const held = (n: number) => `hold ${removal(n)}`
+const onHold = (n: number) => `hold ${removal(n)}`
 
 /** vm-1 was delivered by the name worker-1, which now means vm-9. */
 const reused: Partial<Observed> = {
@@ -42,11 +42,11 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   ],
   'three of five that disappear at once are put on hold': [
     { ports: [aPort(4), aPort(5)], delivered: [five], portChecks: detached(1, 2, 3) },
-    [held(1), held(2), held(3)],
+    [onHold(1), onHold(2), onHold(3)],
   ],
   'two that disappear while a third cannot be checked are put on hold': [
     { ports: [aPort(4), aPort(5)], delivered: [five], portChecks: detached(1, 2) },
-    ['check port-3 of vm-1', held(1), held(2)],
+    ['check port-3 of vm-1', onHold(1), onHold(2)],
   ],
   'a removal on hold stays on hold when the others return': [
     {
@@ -55,7 +55,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
       portChecks: detached(1),
       removalsOnHold: [removal(1)],
     },
-    [held(1)],
+    [onHold(1)],
   ],
   'a port that returns is no longer on hold': [
     { ports: [1, 2, 3, 4, 5].map(n => aPort(n)), delivered: [five], removalsOnHold: [removal(1)] },
@@ -72,7 +72,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
       portChecks: detached(1, 2),
       removalsOnHold: [removal(1)],
     },
-    ['send worker-1 0=port-1 2=port-3 3=port-4 4=port-5', held(1)],
+    ['send worker-1 0=port-1 2=port-3 3=port-4 4=port-5', onHold(1)],
   ],
   'all ports of a VM whose deletion Nova recorded are removed at once': [
     { delivered: [five], portChecks: new Map([1, 2, 3, 4, 5].map(n => [`port-${n}`, 'deleted'])) },
@@ -84,7 +84,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   ],
   'operator.md 7: a name in vmNames that now means another server removes nothing while the old one exists': [
     reused,
-    ['vm-9 NameNotUnique', `${held(1)}: worker-1 in vmNames now means server vm-9`],
+    ['vm-9 NameNotUnique', `${onHold(1)}: worker-1 in vmNames now means server vm-9`],
   ],
   'operator.md 7: a name in vmNames that now means another server, approved': [
     { ...reused, removalsApproved: true },
@@ -100,7 +100,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   ],
   'operator.md 15: a wrong entry of vmNames does not silently keep a VM that was taken out': [
     { vms: [{ entry: 'typo', state: 'notFound' }], delivered: [one], deletedVms: new Map([['vm-1', false]]) },
-    ['typo VmNotFound', `${held(1)}: typo in vmNames matches no server`],
+    ['typo VmNotFound', `${onHold(1)}: typo in vmNames matches no server`],
   ],
   'operator.md 15: a name without a server does not keep another VM than the one that it meant': [
     { vms: [{ entry: 'other', state: 'notFound' }], resolvedNames: { other: 'vm-3' }, delivered: [one] },

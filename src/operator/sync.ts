@@ -3,6 +3,7 @@
  *
  * Does not write the object's status: it returns the result.
  */
+import { interfaceHash } from '../contract/interface-hash.ts'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -101,9 +102,12 @@ function undelivered({ ports, delivered }: Observed): string[] {
 function record(deps: SyncDeps, providerId: string, result: DeliveryResult): void {
   const { records } = deps
   const { changed, delivery } = result
+  const delivered = new Map(result.observed.delivered.map(node => [node.nodeName, node.interfaces]))
   for (const { action, nodeName, interfaces } of changed.values()) {
     const stored = delivery.accepted.get(nodeName)?.specHash !== undefined
-    if (action === 'send') records.noteDelivered(providerId, interfaces, stored)
+    const before = new Set(delivered.get(nodeName)?.map(interfaceHash))
+    const changedNics = interfaces.filter(nic => !before.has(interfaceHash(nic)))
+    if (action === 'send') records.noteDelivered(providerId, changedNics, stored)
   }
   for (const { node, plan } of nodesAfter(result)) {
     const why = plan.why.join('; ')

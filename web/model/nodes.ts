@@ -35,6 +35,8 @@ export interface Nic {
   message: string
   remedy: string
   stages: Partial<Record<Stage, string>>
+  /** Stages without a measured time: clocks differ. */
+  clamped: readonly Stage[]
   lastChecked: string | undefined
   observed: InterfaceState['observed']
   differences: Differences
@@ -107,6 +109,7 @@ function nicOf(
     message: message ?? '',
     remedy: remedy ?? '',
     stages: state?.stages ?? {},
+    clamped: state?.clamped ?? [],
     lastChecked: state?.lastChecked ?? state?.lastConfigured,
     observed: state?.observed,
     differences,
@@ -137,6 +140,7 @@ function pendingRemoval(state: InterfaceState, position: number): Nic {
     message: state.message ?? '',
     remedy: state.remedy ?? '',
     stages: state.stages ?? {},
+    clamped: state.clamped ?? [],
     lastChecked: state.lastChecked,
     observed: state.observed,
     differences: [],

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fleetNodes } from './nodes.fixture.ts'
 import type { Severity } from './nodes.ts'
-import { bandsOf, currentStage, percentile, stagesOf, totalDuration } from './stages.ts'
+import { bandsOf, currentStage, latencyOf, percentile, stagesOf, totalDuration } from './stages.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
 const all = { seen: at(0), delivered: at(1), cr: at(2), job: at(4), applied: at(5), verified: at(6) }
@@ -72,6 +73,23 @@ test('a stage took the time since the previous stage that has a time', () => {
   assert.equal(totalDuration({ stages: { seen: at(1), job: at(4), verified: at(3) } }), 3_000)
   assert.equal(totalDuration({ stages: { seen: at(9), verified: at(8) } }), 0)
   assert.equal(totalDuration({ stages: { seen: at(9) } }), undefined)
+})
+
+test('H5: figures use only NICs with all stages, and none with an impossible time', () => {
+  const [node] = fleetNodes(1)
+  const nic = node?.nics.find(({ severity }) => severity === 'configured')
+  assert.ok(node && nic)
+  const { seen: _, ...incomplete } = all
+  const late = { ...all, verified: at(59) }
+  const nics = [
+    { ...nic, stages: all },
+    { ...nic, stages: incomplete },
+    { ...nic, stages: late, clamped: ['verified' as const] },
+  ]
+  assert.deepEqual(
+    latencyOf([{ ...node, nics }])?.points.map(({ ms }) => ms),
+    [6_000],
+  )
 })
 
 test('a percentile is one of the values', () => {

@@ -62,8 +62,13 @@ export function totalDuration({ stages: times }: Pick<Nic, 'stages'>): number | 
   return latest - Date.parse(from)
 }
 
+/** Every stage of the newest request has a time, and none was impossible. */
+function isMeasured({ stages: times, clamped }: Pick<Nic, 'stages' | 'clamped'>): boolean {
+  return stages.every(stage => times[stage] !== undefined) && clamped.length === 0
+}
+
 export interface Latency {
-  /** One for each configured NIC, sorted by the time its port was seen. */
+  /** One for each configured NIC with all stages, sorted by the time its port was seen. */
   points: { at: number; ms: number; node: Node; nic: Nic }[]
   p50: number
   p95: number
@@ -75,8 +80,8 @@ export function latencyOf(nodes: readonly Node[]): Latency | undefined {
   const points = nodes
     .flatMap(node =>
       node.nics.flatMap(nic => {
-        const [ms, from] = [totalDuration(nic), nic.stages.seen ?? nic.stages.delivered]
-        return ms === undefined || from === undefined || nic.severity !== 'configured'
+        const [ms, from] = [totalDuration(nic), nic.stages.seen]
+        return ms === undefined || from === undefined || nic.severity !== 'configured' || !isMeasured(nic)
           ? []
           : [{ at: Date.parse(from), ms, node, nic }]
       }),

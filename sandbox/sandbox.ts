@@ -175,7 +175,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
     progress(`starting ${cloudState.servers.size} nodes`)
     const { simulated, vm, nicDelayMs } = options
-    const { machine, fabric, nodes, nicDelay, podLog, reboot } = await startNodes({
+    const { machine, fabric, nodes, nicDelay, podLog, reboot, failedReboots } = await startNodes({
       ...{ state, cloudState, kube: biz.kube, agent: bundles.agent, simulated, vm, nicDelayMs, cleanup, log, progress },
     })
     const host = vm ? 'virtual machines' : hostKind(machine)
@@ -218,6 +218,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       observeSandbox({
         cloudState,
         nodes,
+        failedReboots,
         management: management.kube,
         biz: biz.kube,
         kubeconfigs,

@@ -13,13 +13,15 @@ import type { ObservedSandbox } from './status.ts'
 export interface ObserveInput extends Pick<ObservedSandbox, 'kubeconfigs' | 'tokenFile' | 'urls' | 'host'> {
   cloudState: CloudState
   nodes: ReadonlyMap<string, SandboxNode>
+  /** Errors of failed reboots, by node. */
+  failedReboots: ReadonlyMap<string, string>
   management: Pick<Kube, 'list'>
   biz: Pick<Kube, 'list'>
   faults: Pick<FaultControl, 'active'>
 }
 
 export async function observeSandbox(input: ObserveInput): Promise<ObservedSandbox> {
-  const { cloudState, nodes, management, biz, kubeconfigs, tokenFile, urls, faults, host } = input
+  const { cloudState, nodes, failedReboots, management, biz, kubeconfigs, tokenFile, urls, faults, host } = input
   const [delivered, configs] = await Promise.allSettled([biz.list(nodeConfigs), management.list(openstackConfigs)])
   const unreachable = [
     ...(delivered.status === 'rejected' ? ['the API server of the Biz cluster'] : []),
@@ -28,6 +30,7 @@ export async function observeSandbox(input: ObserveInput): Promise<ObservedSandb
   return {
     nodes: [...nodes.values()].map(({ name, server }) => ({
       name,
+      failure: failedReboots.get(name),
       ports: attachedPorts(cloudState, server).map(port => ({
         id: port.id,
         macAddress: port.macAddress,

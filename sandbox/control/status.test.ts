@@ -55,6 +55,7 @@ interface Given {
   ports?: (typeof port)[]
   configs?: NodeConfig[]
   source?: OpenstackConfig
+  failure?: string
 }
 
 const cases: Record<string, [given: Given, tree: string]> = {
@@ -75,15 +76,23 @@ const cases: Record<string, [given: Given, tree: string]> = {
     { ports: [], configs: [aConfig(configured)] },
     'sandbox not ready yet\n└─ worker-1  Configured\n   └─ multinic0  Removing    10.10.0.10       mtu 9000   fa:16:3e:00:00:01',
   ],
+  'a node whose reboot failed is down, whatever its MultiNicNodeConfig still says': [
+    { configs: [aConfig(configured)], failure: 'Device or resource busy' },
+    'sandbox not ready yet\n└─ worker-1  Down  reboot failed: Device or resource busy\n   └─ new port   Unknown                                 fa:16:3e:00:00:01  storage',
+  ],
+  'a node without ports whose reboot failed is down too': [
+    { ports: [], failure: 'no space left on device' },
+    'sandbox not ready yet\n└─ worker-1  Down  reboot failed: no space left on device',
+  ],
   'the sandbox is not ready while an OpenstackConfig is not synced': [
     { ports: [], configs: [], source: aSource('False') },
     'sandbox not ready yet\n└─ worker-1  no ports attached',
   ],
 }
 
-function observed({ ports = [port], configs = [], source = aSource('True') }: Given): ObservedSandbox {
+function observed({ ports = [port], configs = [], source = aSource('True'), failure }: Given): ObservedSandbox {
   return {
-    nodes: [{ name: 'worker-1', ports }],
+    nodes: [{ name: 'worker-1', ports, failure }],
     nodeConfigs: configs,
     openstackConfigs: [source],
     kubeconfigs: { management: 'm', biz: 'b' },

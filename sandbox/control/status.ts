@@ -42,7 +42,12 @@ export interface SandboxStatus {
 
 export interface ObservedSandbox {
   /** In display order. */
-  nodes: { name: string; ports: { id: string; macAddress: string; subnet: string }[] }[]
+  nodes: {
+    name: string
+    ports: { id: string; macAddress: string; subnet: string }[]
+    /** Why the node is down: its reboot failed. */
+    failure?: string | undefined
+  }[]
   nodeConfigs: NodeConfig[]
   openstackConfigs: OpenstackConfig[]
   /** API servers that did not answer. */
@@ -59,6 +64,7 @@ export function sandboxStatus(observed: ObservedSandbox): SandboxStatus {
   const { unreachable } = observed
   const nodes = observed.nodes.map(node => {
     if (unreachable.length > 0) return unknownNode(node, `${unreachable.join(' and ')} cannot be reached`)
+    if (node.failure !== undefined) return unknownNode(node, `reboot failed: ${node.failure}`, 'Down')
     const config = observed.nodeConfigs.find(each => each.spec.nodeName === node.name)
     return nodeView(node, config, onHold)
   })
@@ -69,6 +75,7 @@ export function sandboxStatus(observed: ObservedSandbox): SandboxStatus {
   )
   const allConfigured = nodes.every(
     ({ state, interfaces }) =>
+      state !== 'Down' &&
       interfaces.every(each => each.status === 'Configured') && (interfaces.length === 0 || state === 'Configured'),
   )
   const { kubeconfigs, tokenFile, urls, faults, host } = observed
@@ -76,10 +83,14 @@ export function sandboxStatus(observed: ObservedSandbox): SandboxStatus {
   return { ready, nodes, kubeconfigs, tokenFile, urls, faults, host }
 }
 
-function unknownNode({ name, ports }: ObservedSandbox['nodes'][number], message: string): NodeView {
+function unknownNode(
+  { name, ports }: ObservedSandbox['nodes'][number],
+  message: string,
+  state: 'Unknown' | 'Down' = 'Unknown',
+): NodeView {
   return {
     name,
-    state: 'Unknown',
+    state,
     message,
     interfaces: ports.map(port => ({ ...newPortView(port), status: 'Unknown' })),
   }

@@ -11,7 +11,7 @@ import { inNewUserNamespace } from './rootless.ts'
 export type NamespaceSupport = { owner: 'root' } | { owner: 'user' } | { owner: 'none'; reason: string }
 
 const machineTools = ['qemu-system-x86_64', 'mmdebstrap', 'mke2fs', 'debugfs', 'nbdkit']
-const tools = ['ip', 'nsenter', 'unshare', 'mount', 'chroot', 'setpriv']
+const tools = ['ip', 'nsenter', 'unshare', 'mount', 'flock', 'chroot', 'setpriv']
 
 /** Creates everything that a node and a container need, once. */
 const probe = `

@@ -87,10 +87,33 @@ export async function findOwner(state: StateDir): Promise<number | undefined> {
   return owner && startTime(owner.pid) === owner.started ? owner.pid : undefined
 }
 
+/**
+ * Makes the directory a shared mount of itself before the first namespace, as `ip netns add` does. Done later by others, that
+ * mount would cover the namespaces of the sandbox, and their files could not be removed: "Device or resource busy".
+ */
+const shareNames = `
+mount --make-shared ${namespaceNames} 2>/dev/null || {
+  mount --rbind ${namespaceNames} ${namespaceNames}
+  mount --make-shared ${namespaceNames}
+}`
+
+/**
+ * Removes the file of a namespace in a mount namespace in which nothing is mounted on it. The kernel then detaches its other
+ * mounts, also one that a mount of others covers.
+ */
+const removeName = `
+file=${namespaceNames}/$1
+umount --lazy "$file" 2>/dev/null || :
+rm -f "$file" 2>/dev/null && exit
+umount --lazy ${namespaceNames}
+umount --lazy "$file"
+rm -f "$file"`
+
 export async function addNamespace(state: StateDir, name: string): Promise<void> {
   appendFileSync(state.path('namespaces'), `${name}\n`)
   const path = join(namespaceNames, name)
   await mkdir(namespaceNames, { recursive: true })
+  await run('flock', [namespaceNames, 'sh', '-e', '-c', shareNames])
   await writeFile(path, '', { flag: 'wx' })
   // Not `ip netns add`: it returns to the original network namespace, which root of a user namespace may not enter.
   await run('unshare', [`--net=${path}`, 'true'])
@@ -106,7 +129,7 @@ export async function removeNamespace(name: string): Promise<void> {
     for (const pid of pids) signal(pid, 'SIGKILL')
     await sleep(25)
   }
-  await run('ip', ['netns', 'delete', name])
+  await run('unshare', ['--mount', '--propagation', 'private', 'sh', '-e', '-c', removeName, 'remove', name])
 }
 
 /** Stops the sandbox and removes everything it created, the directory last. Reports whether there was anything. */

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { createInformer } from '../../src/kube/informer.ts'
 import { pods } from '../../src/kube/resources.ts'
+import { explain, messageOf } from '../../src/runtime/errors.ts'
 import type { Log } from '../../src/telemetry/log.ts'
 import { primarySubnet } from '../cloud/attach.ts'
 import { addPort, type CloudState, findSubnet, portsOf } from '../cloud/state.ts'
@@ -43,6 +44,8 @@ export interface RunningNodes {
   nicDelay: { ms: number }
   podLog(namespace: string, name: string): string | undefined
   reboot(node: string): Promise<void>
+  /** Errors of failed reboots, by node, until a reboot succeeds. */
+  failedReboots: ReadonlyMap<string, string>
 }
 
 export async function startNodes(options: NodesOptions): Promise<RunningNodes> {
@@ -52,6 +55,7 @@ export async function startNodes(options: NodesOptions): Promise<RunningNodes> {
   const nicDelay = { ms: options.nicDelayMs }
   const nodes = await createNodes(options, fabric, () => nicDelay.ms)
   const kubelets = new Map<string, Kubelet>()
+  const failedReboots = new Map<string, string>()
   // Simulated nodes can be many: they share one watch.
   const shared = machine.simulated ? createInformer(kube, pods, { log }) : undefined
   await Promise.all(
@@ -82,8 +86,15 @@ export async function startNodes(options: NodesOptions): Promise<RunningNodes> {
     async reboot(name) {
       const kubelet = kubelets.get(name)
       if (!kubelet) throw new Error(`node ${name} not found; the nodes are ${[...nodes.keys()].join(', ')}`)
-      await kubelet.reboot()
+      try {
+        await kubelet.reboot()
+        failedReboots.delete(name)
+      } catch (error) {
+        failedReboots.set(name, messageOf(error))
+        throw explain(`${name} is down: reboot failed`, error)
+      }
     },
+    failedReboots,
   }
 }
 

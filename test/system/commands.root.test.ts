@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -66,6 +66,11 @@ function leftovers(): string[] {
     pid => /^\d+$/.test(pid) && environOf(pid).includes(`${processMarker}=${dir}`),
   )
   return [...namespaces, ...mounts, ...processes, ...(existsSync(dir) ? [dir] : [])]
+}
+
+function fabricLinks(prefix: string): string[] {
+  const links = execFileSync('ip', ['-n', `${prefix}fabric`, '-j', 'link', 'show', 'type', 'veth'], { encoding: 'utf8' })
+  return (JSON.parse(links) as { ifname: string }[]).map(({ ifname }) => ifname)
 }
 
 /** The process may have ended already. */
@@ -175,6 +180,16 @@ test('mistakes give an error message without a stack trace', async () => {
     assert.match(err, message)
     assert.doesNotMatch(err, /\bat .*\.ts:\d+/)
   }
+})
+
+test('a reboot that fails is reported, and its node is down', async () => {
+  const { prefix } = stateDir(dir)
+  // Somebody removes the cables of all nodes: a node cannot unplug its NICs.
+  for (const name of fabricLinks(prefix)) execFileSync('ip', ['-n', `${prefix}fabric`, 'link', 'delete', name])
+  const { code, err } = await sandbox('reboot', 'worker-2')
+  assert.equal(code, 1)
+  assert.match(err, /multinic: worker-2 is down: reboot failed: ip link delete .*Cannot find device/)
+  assert.match((await sandbox('status')).out, /^sandbox not ready yet\n(.*\n)*├─ worker-2 {2}Down {2}reboot failed: /)
 })
 
 test('down removes everything, and succeeds if there is nothing to remove', async () => {

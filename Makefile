@@ -88,5 +88,5 @@ install-tools: ## install missing network tools of the system (root, Debian or U
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then scripts/provision.sh base; fi
 
 node_modules/.installed: package.json package-lock.json
-	@npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@scripts/progress.sh 'installing the npm packages' npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@

@@ -78,7 +78,9 @@ have() {
 
 updated=
 update_once() {
-  if [ -z "$updated" ] && [ "$(id -u)" = 0 ]; then apt-get update --quiet </dev/null >&2; fi
+  if [ -z "$updated" ] && [ "$(id -u)" = 0 ]; then
+    "$here/progress.sh" 'updating the package lists' apt-get update --quiet
+  fi
   updated=1
 }
 
@@ -101,7 +103,6 @@ if [ ${#packages[@]} -gt 0 ]; then
     echo "provision.sh: missing packages: ${packages[*]}. Run as root: apt-get install ${packages[*]}" >&2
     exit 1
   fi
-  echo "installing ${packages[*]}" >&2
   # Packages run policy-rc.d before they start a service; 101 forbids it. A policy that exists stays.
   policy=/usr/sbin/policy-rc.d
   if [ ! -e "$policy" ]; then
@@ -110,8 +111,8 @@ if [ ${#packages[@]} -gt 0 ]; then
     chmod +x "$policy"
   fi
   install_all() {
-    DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends \
-      --option DPkg::Lock::Timeout=300 "${packages[@]}" </dev/null >&2
+    DEBIAN_FRONTEND=noninteractive "$here/progress.sh" "installing ${packages[*]}" \
+      apt-get install --yes --quiet --no-install-recommends --option DPkg::Lock::Timeout=300 "${packages[@]}"
   }
   # The package lists may be missing (new image) or older than the archive.
   install_all || { update_once && install_all; }
@@ -127,7 +128,9 @@ if [ ${#packages[@]} -gt 0 ]; then
   done
 fi
 
-if [ -n "$builder" ]; then "$builder" >/dev/null; fi
+if [ -n "$builder" ] && ! "$builder" --check >/dev/null 2>&1; then
+  "$here/progress.sh" "building $group (once per version)" "$builder"
+fi
 
 # Users have Debian's kubectl, which is years old, so the tests run it against the API of the sandbox. It is stored outside
 # the tree and does not replace the installed kubectl. Without the package (Ubuntu), the tests use the installed kubectl.
@@ -135,7 +138,8 @@ old_kubectl=${XDG_CACHE_HOME:-$HOME/.cache}/multinic/kubectl-debian
 if [ "$group" = base ] && [ ! -x "$old_kubectl/kubectl" ] && command -v apt-get >/dev/null; then
   work=$(mktemp -d)
   chmod 755 "$work"
-  fetch() { (cd "$work" && apt-get download --quiet kubernetes-client) </dev/null >&2; }
+  fetch() { (cd "$work" && "$here/progress.sh" 'fetching an old kubectl for the tests' \
+    apt-get download --quiet kubernetes-client); }
   if { fetch || { update_once && fetch; }; } && dpkg-deb --extract "$work"/kubernetes-client_*.deb "$work"; then
     mkdir -p "$old_kubectl"
     mv "$work/usr/bin/kubectl" "$old_kubectl/kubectl"
@@ -144,7 +148,9 @@ if [ "$group" = base ] && [ ! -x "$old_kubectl/kubectl" ] && command -v apt-get 
   fi
   rm -rf "$work"
 fi
-if [ "$group" = prometheus ]; then "$here/../test/rigs/prometheus/fetch.sh" >/dev/null; fi
+if [ "$group" = prometheus ]; then "$here/progress.sh" 'preparing promtool' "$here/../test/rigs/prometheus/fetch.sh"; fi
 if [ "$group" = vm ]; then
-  for kind in "${guests[@]}"; do "$here/../test/rigs/vm/image.sh" "$kind" >/dev/null; done
+  for kind in "${guests[@]}"; do
+    "$here/progress.sh" "preparing the image of guest $kind (built once)" "$here/../test/rigs/vm/image.sh" "$kind"
+  done
 fi

@@ -76,7 +76,8 @@ export function sandboxStatus(observed: ObservedSandbox): SandboxStatus {
   const allConfigured = nodes.every(
     ({ state, interfaces }) =>
       state !== 'Down' &&
-      interfaces.every(each => each.status === 'Configured') && (interfaces.length === 0 || state === 'Configured'),
+      interfaces.every(each => each.status === 'Configured') &&
+      (interfaces.length === 0 || state === 'Configured'),
   )
   const { kubeconfigs, tokenFile, urls, faults, host } = observed
   const ready = unreachable.length === 0 && synced && allConfigured

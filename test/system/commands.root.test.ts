@@ -69,7 +69,9 @@ function leftovers(): string[] {
 }
 
 function fabricLinks(prefix: string): string[] {
-  const links = execFileSync('ip', ['-n', `${prefix}fabric`, '-j', 'link', 'show', 'type', 'veth'], { encoding: 'utf8' })
+  const links = execFileSync('ip', ['-n', `${prefix}fabric`, '-j', 'link', 'show', 'type', 'veth'], {
+    encoding: 'utf8',
+  })
   return (JSON.parse(links) as { ifname: string }[]).map(({ ifname }) => ifname)
 }
 

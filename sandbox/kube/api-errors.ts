@@ -102,6 +102,22 @@ export function expired(message: string): ApiError {
   return new ApiError(410, 'Expired', message)
 }
 
+/** Why a Pod has no such subresource here, and what to use instead. */
+const hints: Record<string, (node: string) => string> = {
+  exec: node => `the sandbox runs no commands in containers; open a shell on the node: multinic sandbox shell ${node}`,
+  attach: () => 'the sandbox does not attach to containers; read the log: kubectl logs --follow',
+  portforward: node =>
+    `the sandbox forwards no ports for this client; a Pod has the network of its node: multinic sandbox shell ${node}`,
+}
+
+export function isHinted(subresource: string | undefined): subresource is string {
+  return subresource !== undefined && subresource in hints
+}
+
+export function notInSandbox(subresource: string, node: string): ApiError {
+  return new ApiError(501, 'NotImplemented', hints[subresource]?.(node || 'NODE') ?? '')
+}
+
 export function methodNotAllowed(): ApiError {
   return new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {})
 }

@@ -4,6 +4,7 @@
 import type { Log } from '../../src/telemetry/log.ts'
 import { startGarbageCollector } from './controllers/garbage-collector.ts'
 import { startJobController } from './controllers/jobs.ts'
+import { reportUnscheduledPods } from './controllers/scheduling.ts'
 import { builtinKinds, initialNamespaces } from './kinds/builtin.ts'
 import { definitionsKind, kindFromDefinition } from './kinds/definitions.ts'
 import { createKinds, type Kinds } from './kinds/kinds.ts'
@@ -41,6 +42,7 @@ export function createCluster({ log, now = () => new Date(), from, logSize }: Cl
   })
   const collector = startGarbageCollector({ store, kinds, verbs, log })
   const jobs = startJobController({ store, kinds, verbs, now, log })
+  const scheduling = reportUnscheduledPods({ store, kinds, verbs, now, log })
   for (const name of initialNamespaces) {
     if (store.get(namespacesId, undefined, name)) continue
     const target = targetFor(kinds, namespacesId, { name })
@@ -53,6 +55,7 @@ export function createCluster({ log, now = () => new Date(), from, logSize }: Cl
     verbs,
     now,
     close() {
+      scheduling.close()
       jobs.close()
       collector.close()
       unsubscribe()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { request as httpsRequest } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -115,6 +116,77 @@ test('the log of a Pod comes from the configured source', async () => {
   await ask('PATCH', `${pods}/p/status`, { status: { phase: 'Succeeded' } }, headers)
   assert.equal((await followed).body, 'one\ntwo\nthree\n')
   assert.equal((await ask('GET', `${pods}/none/log`)).code, 404)
+})
+
+test('the log of a Pod has the options of a real server', async () => {
+  const log = '/api/v1/namespaces/default/pods/logged/log'
+  const pod = { metadata: { name: 'logged' }, spec: { nodeName: 'n', containers: [{ name: 'c', image: 'x' }] } }
+  await ask('POST', '/api/v1/namespaces/default/pods', pod)
+  const [old, recent] = ['2026-01-01T10:00:00.000Z', new Date().toISOString()]
+  const lines = [`{"time":"${old}","message":"one"}`, 'a trace', `{"time":"${recent}","message":"two"}`]
+  api.setPodLogs((_namespace, _name, previous) => (previous ? 'crashed\n' : `${lines.join('\n')}\n`))
+  const read = async (query: string) => (await ask('GET', `${log}?${query}`)).body
+  assert.equal(await read('previous=true'), 'crashed\n')
+  assert.equal(await read('timestamps=true'), `${old} ${lines[0]}\n${old} ${lines[1]}\n${recent} ${lines[2]}\n`)
+  assert.equal(await read('sinceSeconds=3600'), `${lines[2]}\n`)
+  assert.equal(await read('sinceTime=2026-01-01T10:00:01Z'), `${lines[2]}\n`)
+  assert.equal(await read('limitBytes=9&tailLines=2'), 'a trace\n{')
+  assert.equal((await ask('GET', `${log}?sinceSeconds=1&sinceTime=${old}`)).code, 400)
+  api.setPodLogs((_namespace, _name, previous) => (previous ? undefined : ''))
+  const { code, body } = await ask('GET', `${log}?previous=true`)
+  assert.deepEqual([code, body.message], [400, 'previous terminated container "c" in pod "logged" not found'])
+})
+
+for (const [subresource, hint] of [
+  ['exec', /multinic sandbox shell n/],
+  ['attach', /kubectl logs --follow/],
+  ['portforward', /multinic sandbox shell n/],
+] as const)
+  test(`${subresource} is refused with a hint`, async () => {
+    const pods = '/api/v1/namespaces/default/pods'
+    const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'x' }] }
+    await ask('POST', pods, { metadata: { name: subresource }, spec })
+    const { code, body } = await ask('POST', `${pods}/${subresource}/${subresource}`)
+    assert.equal(code, 501)
+    assert.match(body.message, hint)
+    assert.equal((await ask('POST', `${pods}/nobody/${subresource}`)).code, 404)
+  })
+
+test('other methods are not allowed', async () => {
+  for (const method of ['TRACE', 'QUERY', 'COPY']) {
+    const paths = ['/version', '/api/v1', '/api/v1/namespaces', '/api/v1/namespaces/default', `${widgets}/none`]
+    for (const path of paths) assert.deepEqual([method, path, await codeOf(method, path)], [method, path, 405])
+  }
+})
+
+/** undici sends only the usual methods. */
+function codeOf(method: string, path: string): Promise<number | undefined> {
+  const headers = { authorization: `Bearer ${api.token}` }
+  return new Promise((resolve, reject) => {
+    const sent = httpsRequest(`${api.url}${path}`, { method, headers, rejectUnauthorized: false }, response => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    sent.once('error', reject)
+    sent.end()
+  })
+}
+
+test('a Pod without a node gets the condition and the Event of a scheduler', async () => {
+  const spec = { containers: [{ name: 'c', image: 'x' }] }
+  await ask('POST', '/api/v1/namespaces/default/pods', { metadata: { name: 'nowhere' }, spec })
+  await eventually(async () => {
+    const { body } = await ask('GET', '/api/v1/namespaces/default/pods/nowhere')
+    const [condition] = body.status.conditions ?? []
+    assert.deepEqual(
+      [condition?.type, condition?.status, condition?.reason],
+      ['PodScheduled', 'False', 'Unschedulable'],
+    )
+    const events = (await ask('GET', '/api/v1/namespaces/default/events')).body.items
+    const found = events.find((one: { involvedObject: { name: string } }) => one.involvedObject.name === 'nowhere')
+    assert.equal(found?.reason, 'FailedScheduling')
+    assert.match(found?.message, /the sandbox has no scheduler: set spec\.nodeName/)
+  })
 })
 
 test('a snapshot restores all objects after a restart on the same port', async t => {

@@ -58,7 +58,8 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
 
   const tokens = createAccountTokens(token, cluster.store, cluster.now)
   let logs: PodLogs = () => undefined
-  const handlerOptions: HandlerOptions = { cluster, tokens, log, podLogs: (namespace, pod) => logs(namespace, pod) }
+  const podLogs: PodLogs = (...which) => logs(...which)
+  const handlerOptions: HandlerOptions = { cluster, tokens, log, podLogs }
   const handler = createHandler(handlerOptions)
   const faults: KubeFaults = { unreachable: false, conflicts: false }
   const server = createServer({ cert, key, keepAliveTimeout: 90_000, requestTimeout: 0 }, withFaults(faults, handler))

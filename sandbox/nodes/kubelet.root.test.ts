@@ -39,8 +39,8 @@ before(async () => {
   const image = { entrypoint: ['/bin/sh', '-c'], mounts: [] }
   const backoff = { firstMs: 50, maxMs: 200 }
   kubelet = await startKubelet({ kube, node, image, dir: state.path('pods'), log: silent, backoff })
-  api.setPodLogs((namespace, name) => {
-    const file = kubelet.logFile(namespace, name, false)
+  api.setPodLogs((namespace, name, previous) => {
+    const file = kubelet.logFile(namespace, name, previous)
     return file && readFileSync(file, 'utf8')
   })
 })
@@ -91,6 +91,8 @@ test('the Node has the ids of its machine and is Ready', async () => {
   const found = await kube.get(nodes, { name: 'worker-1' })
   assert.equal(found?.status?.nodeInfo?.systemUUID, node.server.id)
   assert.equal(found?.status?.nodeInfo?.bootID, node.bootID)
+  const { gitVersion } = (await kube.raw('GET', '/version')).body as { gitVersion: string }
+  assert.partialDeepStrictEqual(found?.status?.nodeInfo, { kubeletVersion: gitVersion })
   assert.deepEqual(found?.status?.addresses?.[0], { type: 'InternalIP', address: '10.0.0.10' })
   assert.equal(found?.status?.conditions?.find(each => each.type === 'Ready')?.status, 'True')
 })

@@ -54,6 +54,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const workers = new Map<string, { worker: PodWorker; pod: PodObject }>()
   let nodeUp: Promise<void> = Promise.resolve()
   const started = seconds()
+  const { gitVersion: kubeletVersion } = (await kube.raw('GET', '/version')).body as { gitVersion: string }
   let ready = { status: true, since: started }
 
   function syncPod(pod: PodObject): void {
@@ -113,7 +114,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
         bootID: node.bootID,
         osImage: node.osImage,
         kernelVersion: release(),
-        ...{ kubeletVersion: 'v1.34.0-sandbox', containerRuntimeVersion: 'sandbox://1' },
+        ...{ kubeletVersion, containerRuntimeVersion: 'sandbox://1' },
         ...{ operatingSystem: 'linux', architecture: process.arch === 'x64' ? 'amd64' : process.arch },
       },
     }

@@ -42,7 +42,7 @@ export interface RunningNodes {
   nodes: ReadonlyMap<string, SandboxNode>
   /** Delay until a hot-plugged NIC appears; can be changed. */
   nicDelay: { ms: number }
-  podLog(namespace: string, name: string): string | undefined
+  podLog(namespace: string, name: string, previous: boolean): string | undefined
   reboot(node: string): Promise<void>
   /** Errors of failed reboots, by node, until a reboot succeeds. */
   failedReboots: ReadonlyMap<string, string>
@@ -78,8 +78,8 @@ export async function startNodes(options: NodesOptions): Promise<RunningNodes> {
     fabric,
     nodes,
     nicDelay,
-    podLog(namespace, name) {
-      const files = [...kubelets.values()].map(kubelet => kubelet.logFile(namespace, name, false))
+    podLog(namespace, name, previous) {
+      const files = [...kubelets.values()].map(kubelet => kubelet.logFile(namespace, name, previous))
       const found = files.find(each => each !== undefined)
       return found === undefined ? undefined : readFileSync(found, 'utf8')
     },

@@ -30,13 +30,22 @@ if (!found) {
       assert.match(await k('logs', 'job/j1'), /looking.*configured multinic0\n$/s)
       const pod = (await k('get', 'pods', '-o', 'name')).trim()
       assert.equal(await k('logs', pod, '--tail=1'), 'configured multinic0\n')
-      assert.match(await k('exec', pod, '--', 'true'), /the server could not find the requested resource/)
+      const setPhase = (phase: string) =>
+        session.kube.raw(
+          'PATCH',
+          `/api/v1/namespaces/default/${pod.replace('pod', 'pods')}/status`,
+          { status: { phase } },
+          {
+            contentType: 'application/merge-patch+json',
+          },
+        )
+      await setPhase('Running')
+      assert.match(await k('exec', pod, '--', 'true'), /multinic sandbox shell/)
+      assert.match(await k('port-forward', pod, '8080'), /multinic sandbox shell/)
+      assert.match(await k('cluster-info'), /Kubernetes (control plane|master).* is running at .*https:/)
       const following = k('logs', '-f', pod)
       log += 'done\n'
-      const done = { status: { phase: 'Succeeded' } }
-      await session.kube.raw('PATCH', `/api/v1/namespaces/default/${pod.replace('pod', 'pods')}/status`, done, {
-        contentType: 'application/merge-patch+json',
-      })
+      await setPhase('Succeeded')
       assert.match(await following, /done\n$/)
     })
   })

@@ -7,8 +7,8 @@ import type { AccountTokens } from '../access/account-tokens.ts'
 import type { Cluster } from '../cluster.ts'
 import type { ResponseFormat } from './requests.ts'
 
-/** Returns the log of a Pod; undefined if it has none yet. */
-export type PodLogs = (namespace: string, name: string) => string | undefined
+/** Returns the log of the current or the previous container of a Pod; undefined if it has none yet. */
+export type PodLogs = (namespace: string, name: string, previous: boolean) => string | undefined
 
 export interface HandlerOptions {
   cluster: Cluster

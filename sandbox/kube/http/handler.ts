@@ -10,17 +10,19 @@ import { attributesOf, authorize, userOf } from '../access/rbac.ts'
 import { createReview, reviewAt } from '../access/reviews.ts'
 import {
   ApiError,
+  isHinted,
   methodNotAllowed,
   noSuchPath,
   noSuchResource,
   notAcceptable,
   notFound,
+  notInSandbox,
   pathNotServed,
   type Status,
   unauthorized,
 } from '../api-errors.ts'
 import { documentAt, serverVersion } from '../discovery/documents.ts'
-import { type ApiObject, recordOf } from '../json.ts'
+import { type ApiObject, recordOf, textOf } from '../json.ts'
 import { kindId } from '../kinds/kinds.ts'
 import type { WriteOptions } from '../objects/admission.ts'
 import type { Target } from '../objects/target.ts'
@@ -43,6 +45,8 @@ export function createHandler(options: HandlerOptions): (request: IncomingMessag
   }
 }
 
+const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']
+
 async function handle(options: HandlerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = '/', search = ''] = (request.url ?? '/').split('?')
   const query = new URLSearchParams(search)
@@ -53,6 +57,7 @@ async function handle(options: HandlerOptions, request: IncomingMessage, respons
     query,
     format: responseFormat(request.headers.accept ?? '', query),
   }
+  if (!methods.includes(request.method ?? '')) throw methodNotAllowed()
   if (servePublicPath(context)) return
   const { tokens } = options
   const holder = tokens.holderOf(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '')
@@ -86,9 +91,14 @@ function servePublicPath({ path, query, request, response }: RequestContext): bo
 
 async function serve(context: RequestContext, options: HandlerOptions, target: Target): Promise<void> {
   const { request, query } = context
-  if (target.subresource !== undefined) checkSubresource(target, request.method ?? '')
-  if (target.subresource === 'log') return servePodLog(context, options, target)
-  if (target.subresource === 'token')
+  const { subresource } = target
+  if (subresource !== undefined && isHinted(subresource) && kindId(target.kind) === '/pods') {
+    const { spec } = options.cluster.verbs.get({ ...target, subresource: undefined })
+    throw notInSandbox(subresource, textOf(recordOf(spec)['nodeName']))
+  }
+  if (subresource !== undefined) checkSubresource(target, request.method ?? '')
+  if (subresource === 'log') return servePodLog(context, options, target)
+  if (subresource === 'token')
     return sendJson(context.response, 201, options.tokens.issue(target, recordOf(await readBody(request))))
   if (!context.format.type) throw notAcceptable(responseTypes)
   if (target.name === '') return serveCollection(context, options, target)

@@ -84,7 +84,7 @@ export function isSet(query: URLSearchParams, name: string): boolean {
   return value !== null && value !== 'false' && value !== '0'
 }
 
-function integerParameter(query: URLSearchParams, name: string): number | undefined {
+export function integerParameter(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (!text) return undefined
   if (!/^-?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)

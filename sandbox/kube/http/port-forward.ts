@@ -8,7 +8,15 @@ import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { apiAudience } from '../access/account-tokens.ts'
 import { isAllowed } from '../access/rbac.ts'
-import { type ApiError, forbidden, noSuchResource, notFound, unauthorized } from '../api-errors.ts'
+import {
+  type ApiError,
+  forbidden,
+  isHinted,
+  noSuchResource,
+  notFound,
+  notInSandbox,
+  unauthorized,
+} from '../api-errors.ts'
 import { recordOf, textOf } from '../json.ts'
 import type { HandlerOptions } from './context.ts'
 
@@ -21,15 +29,20 @@ export function servePortForward({ cluster, tokens }: HandlerOptions) {
   return (request: IncomingMessage, client: Duplex) => {
     client.on('error', () => client.destroy())
     const url = new URL(request.url ?? '/', 'https://here')
-    const [found, namespace = '', name = ''] =
-      /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/portforward$/.exec(url.pathname) ?? []
+    const [found, namespace = '', name = '', subresource = ''] =
+      /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/([a-z]+)$/.exec(url.pathname) ?? []
     const holder = tokens.holderOf(/^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '')
     if (!holder?.audiences.includes(apiAudience)) return refuse(client, unauthorized())
-    if (!found) return refuse(client, noSuchResource())
-    const right = { verb: 'get', group: '', resource: 'pods', subresource: 'portforward', namespace, name }
+    if (!found || !isHinted(subresource)) return refuse(client, noSuchResource())
+    const right = { verb: 'get', group: '', resource: 'pods', subresource, namespace, name }
     if (!isAllowed(cluster.store, holder.user, right))
-      return refuse(client, forbidden(pods, name, 'no permission to forward its ports'))
-    const address = textOf(recordOf(cluster.store.get('/pods', namespace, name)?.['status'])['podIP'])
+      return refuse(client, forbidden(pods, name, `no permission for pods/${subresource}`))
+    const pod = cluster.store.get('/pods', namespace, name)
+    if (!pod) return refuse(client, notFound(pods, name))
+    const speaks = (request.headers['sec-websocket-protocol'] ?? '').split(/, */).includes(protocol)
+    if (subresource !== 'portforward' || !speaks)
+      return refuse(client, notInSandbox(subresource, textOf(recordOf(pod['spec'])['nodeName'])))
+    const address = textOf(recordOf(pod['status'])['podIP'])
     if (!address) return refuse(client, notFound(pods, name))
     const port = Number(url.searchParams.get('ports'))
     accept(client, String(request.headers['sec-websocket-key']))

@@ -241,6 +241,11 @@ export const builtinKinds: readonly Kind[] = [
     behaviour: { returnsDeleted: true },
   }),
   builtin({
+    kind: 'Service',
+    shortNames: ['svc'],
+    categories: ['all'],
+  }),
+  builtin({
     kind: 'Event',
     shortNames: ['ev'],
     columns: columns.events,

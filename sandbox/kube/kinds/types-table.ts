@@ -123,6 +123,7 @@ SecretVolumeSource: defaultMode:int items:KeyToPath[] optional:bool secretName:s
 SecurityContext: allowPrivilegeEscalation:bool appArmorProfile:any capabilities:Capabilities privileged:bool
   procMount:string readOnlyRootFilesystem:bool runAsGroup:int runAsNonRoot:bool runAsUser:int
   seLinuxOptions:SELinuxOptions seccompProfile:SeccompProfile windowsOptions:any
+Service: spec:any status:any
 ServiceAccount: automountServiceAccountToken:bool imagePullSecrets:LocalObjectReference[]
   secrets:ObjectReference[name]
 ServiceAccountTokenProjection: audience:string expirationSeconds:int path*:string

@@ -278,6 +278,25 @@ test('find shows where an address is, also as CSV, and who had it before', async
   assert.equal((await multinic('find', '192.0.2.1')).code, 1)
 })
 
+test('experience.md H3, M5: find --ever lists every holder; no answer is an error, not an empty list', async () => {
+  await open.recorder.put([aWrite('w3')])
+  await open.recorder.put([aWrite('w3', { removed: true })])
+  const found = await multinic('find', '--ever', 'port-w3-0')
+  assert.equal(found.code, 0)
+  assert.match(found.out, /^KIND +VALUE +NODE +INTERFACE +FROM +TO +PROVIDER\nport +port-w3-0 +w3 +multinic0 +\S+Z +\S+Z +p1\n$/)
+  const { out } = await multinic('find', '--ever', 'port-w1-0', '-o', 'json')
+  assert.deepEqual(
+    JSON.parse(out).holders.map(({ nodeName, to }: { nodeName: string; to?: string }) => [nodeName, to]),
+    [['w1', undefined]],
+  )
+  const never = await multinic('find', '--ever', '192.0.2.1')
+  assert.deepEqual([never.code, never.out, never.notes], [1, '', ['no interface has or ever had "192.0.2.1"']])
+  const nowhere = await multinic('find', '--ever', '192.0.2.1', '--inventory', 'http://127.0.0.1:1')
+  assert.equal(nowhere.code, 2)
+  assert.match(nowhere.error, /cannot reach the inventory/)
+  assert.equal((await multinic('find', '--ever', 'x', '--at', '1h')).code, 2)
+})
+
 test('check exits with 1 if a NIC differs from the request, else with 0', async () => {
   const { code, out } = await multinic('check')
   assert.equal(code, 1)

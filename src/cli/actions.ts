@@ -13,7 +13,7 @@ import { messagesIn } from './messages/messages.ts'
 import { type Format, print, timeFrom } from './output.ts'
 import { hitsIn } from './past-search.ts'
 import { historyLines } from './render/history-text.ts'
-import { deviationColumns, deviationLines, deviationRow, hitColumns, hitLines } from './render/lists.ts'
+import { deviationColumns, deviationLines, deviationRow, hitColumns, hitLines, holderColumns, holderLines } from './render/lists.ts'
 import { planLines } from './render/plan-text.ts'
 import { historyRows, nicTable, statusRows, whyRows } from './render/rows.ts'
 import { statusTree } from './render/status-tree.ts'
@@ -25,6 +25,7 @@ export interface Flags extends AccessFlags {
   output?: Format
   provider?: string
   at?: string
+  ever?: boolean
   limit?: number
   kubeconfig?: string
   context?: string
@@ -100,6 +101,7 @@ export async function history(io: Io, flags: Flags, nodeName: string): Promise<E
 
 export async function find(io: Io, flags: Flags, what: string): Promise<Ending> {
   const api = apiOf(io, flags)
+  if (flags.ever) return findEver(io, flags, api, what)
   const at = timeFrom(flags.at, io.now())
   const limit = flags.limit ?? 50
   const records = at !== undefined || flags.output === 'wide' ? await api.records({ q: what, at }) : []
@@ -109,6 +111,19 @@ export async function find(io: Io, flags: Flags, what: string): Promise<Ending> 
     data: hits,
     lines: options => hitLines(hits, options, options.wide ? records : undefined),
     rows: () => [hitColumns, ...hits.map(hit => hitColumns.map(column => hit[column]))],
+  })
+  return 'yes'
+}
+
+async function findEver(io: Io, flags: Flags, api: Api, what: string): Promise<Ending> {
+  const answer = await api.holders(what)
+  const { holders, never, keptSince } = answer
+  if (holders.length === 0)
+    return no(io, never ? textsOf(io).neverHeld(what) : textsOf(io).notHeldSince(what, keptSince ?? ''))
+  await print(io, flags.output, {
+    data: answer,
+    lines: options => holderLines(answer, options),
+    rows: () => [holderColumns, ...holders.map(holder => holderColumns.map(column => holder[column]))],
   })
   return 'yes'
 }

@@ -9,6 +9,8 @@ import {
   deviation,
   type HistoryEntry,
   historyEntry,
+  type HoldersAnswer,
+  holdersAnswer,
   type InventoryRecord,
   inventoryRecord,
   type ProviderCatalog,
@@ -40,6 +42,7 @@ export interface Api {
   /** Newest first. Empty if the node has no history. */
   history(nodeName: string, query?: Query): Promise<HistoryEntry[]>
   search(q: string, limit: number): Promise<SearchHit[]>
+  holders(q: string): Promise<HoldersAnswer>
   deviations(query?: Query): Promise<Deviation[]>
   providers(): Promise<ProviderCatalog['providers']>
   csv(query?: Query): Promise<string>
@@ -78,6 +81,7 @@ export function connectApi({ inventory, operator, token }: Access): Api {
     history: (nodeName, query = {}) =>
       get(`${nodesPath}/${encodeURIComponent(nodeName)}/history`, query, z.array(historyEntry), []),
     search: (q, limit) => get('/v1/inventory/search', { q, limit }, z.array(searchHit)),
+    holders: q => get('/v1/inventory/holders', { q }, holdersAnswer),
     deviations: (query = {}) => get('/v1/inventory/deviations', query, z.array(deviation)),
     providers: async () => (await get('/v1/interfaces/providers', {}, providerCatalog)).providers,
     async csv(query = {}) {

@@ -70,6 +70,7 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
   const find = reading('find', help.find, ...allFormats)
     .argument('<what>', help.findWhat)
     .addOption(at(help.findAt))
+    .addOption(new Option('--ever', help.findEver).conflicts(['at', 'limit']))
     .addOption(limit(help.findLimit))
     .action(run((actions, flags, what: string) => actions.find(io, flags, what)))
 

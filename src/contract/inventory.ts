@@ -112,6 +112,29 @@ export const searchHit = z
   })
   .meta({ description: 'A match of a search, and where it is.' })
 
+export const holder = z
+  .object({
+    kind: z.enum(['address', 'mac', 'port']),
+    value: z.string(),
+    providerId: z.string(),
+    nodeName: z.string(),
+    interface: z.string(),
+    from: timestamp,
+    to: timestamp.optional().meta({ description: 'Absent if the interface still has it.' }),
+  })
+  .meta({ description: 'An interface that has or had a value, and when.' })
+
+export const holdersAnswer = z
+  .object({
+    holders: z.array(holder).meta({ description: 'Current holders first, then the latest.' }),
+    never: z
+      .boolean()
+      .meta({ description: 'No interface ever had it: nothing was found, and no history was deleted.' }),
+    keptSince: timestamp.optional().meta({ description: 'Holders that ended before this time were deleted.' }),
+    more: z.boolean().optional().meta({ description: 'There are older holders that are not listed.' }),
+  })
+  .meta({ description: 'Every interface that has or had a value.' })
+
 export const deviation = z
   .object({
     providerId: z.string(),
@@ -126,6 +149,8 @@ export const deviation = z
   .meta({ description: 'An interface whose observed state differs from the request.' })
 
 export type SearchHit = z.infer<typeof searchHit>
+export type Holder = z.infer<typeof holder>
+export type HoldersAnswer = z.infer<typeof holdersAnswer>
 export type Deviation = z.infer<typeof deviation>
 export type InventoryRecord = z.infer<typeof inventoryRecord>
 export type InventoryWrite = z.infer<typeof inventoryWrite>

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import {
   deviation,
   historyEntry,
+  holdersAnswer,
   inventoryRecord,
   inventoryWrites,
   maxRecordsBytes,
@@ -101,6 +102,19 @@ export const inventoryApi: Api = {
       query: { q: 'Prefix of the value.', limit: 'Maximum number of matches. Default: 50.' },
       required: ['q'],
       answers: { 200: { description: 'Matches, each with its location.', body: z.array(searchHit) }, ...notModified },
+      problems: [400, ...common],
+    },
+    {
+      method: 'get',
+      path: `${rootPath}/holders`,
+      summary: 'List the interfaces that have or ever had an address, a MAC address or a port.',
+      headers,
+      query: { q: 'The complete IP address, MAC address or port ID.' },
+      required: ['q'],
+      answers: {
+        200: { description: 'Holders, and how far back the history goes.', body: holdersAnswer },
+        ...notModified,
+      },
       problems: [400, ...common],
     },
     {

@@ -186,6 +186,12 @@ export function createInventoryApp({
       return sendJson(request, reply, () => store.find(q.trim(), limit))
     },
 
+    [`get ${rootPath}/holders`]: async (request, reply) => {
+      const { q } = queryValues(request)
+      if (q === undefined) throw new HttpProblem(400, 'q required')
+      return sendJson(request, reply, () => store.holders(q.trim()))
+    },
+
     [`get ${rootPath}/deviations`]: (request, reply) =>
       sendJson(request, reply, async () => {
         const found: Deviation[] = []

@@ -1,7 +1,7 @@
 /**
  * Inserts of many rows, with one compiled statement for each table and batch size.
  */
-import { CompiledQuery, type Insertable, type InsertQueryBuilder, type InsertResult, type Transaction } from 'kysely'
+import { CompiledQuery, type Insertable, type InsertQueryBuilder, type InsertResult, type Kysely } from 'kysely'
 import { queryText } from './prepared.ts'
 import type { Tables } from './schema.ts'
 
@@ -12,7 +12,7 @@ const batchSizes = [128, 16, 1]
 
 /** Every row has the same keys in the same order. `finish` may add an `on conflict` clause. */
 export async function insertAll<T extends keyof Tables>(
-  tx: Transaction<Tables>,
+  tx: Kysely<Tables>,
   table: T,
   rows: readonly Insertable<Tables[T]>[],
   finish: (insert: Insert<T>) => Insert<T> = insert => insert,

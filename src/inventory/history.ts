@@ -4,6 +4,7 @@
 import type { HistoryEntry, InventoryRecord } from '../contract/inventory.ts'
 import type { Database } from './database.ts'
 import { documentHints, type Filter, matchesFilter } from './filter.ts'
+import { deleteHoldingsBefore } from './holdings.ts'
 import { entryFrom } from './rows.ts'
 
 export interface HistoryFilter {
@@ -90,6 +91,7 @@ export async function deleteHistoryBefore(db: Database, time: string): Promise<n
       .where(({ eb, or, not }) => or([eb('what', '=', 'removed'), not(eb('id', 'in', needed))]))
       .executeTakeFirst()
     for (const table of ['events', 'deliveries'] as const) await tx.deleteFrom(table).where('at', '<', time).execute()
+    await deleteHoldingsBefore(tx, time)
     return Number(numDeletedRows)
   })
 }

@@ -58,6 +58,17 @@ for (const name of names) {
         (await store.history({ nodeName: 'w1', providerId: 'p2' })).map(({ what, why }) => `${what}: ${why}`),
         ['removed: detached', 'created: a port was attached'],
       )
+      const { holders, never } = await store.holders('port-w1-0')
+      assert.deepEqual(
+        holders.map(({ providerId, to }) => [providerId, to === undefined]),
+        [
+          ['p1', true],
+          ['p2', false],
+        ],
+      )
+      assert.equal(never, false)
+      // An earlier version did not record whether it deleted history.
+      assert.equal((await store.holders('nobody')).never, name === names.at(-1))
       assert.equal((await store.find('port-w1-1'))[0]?.nodeName, 'w1')
       assert.equal((await store.at('2026-01-01T00:00:03.500Z')).length, 3)
       const version = Number(await store.version())

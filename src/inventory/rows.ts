@@ -5,7 +5,7 @@ import { formatIp, parseCidr } from '../contract/address.ts'
 import { addressesOf, type CompleteWireInterface } from '../contract/interfaces.ts'
 import type { HistoryEntry, InventoryRecord } from '../contract/inventory.ts'
 import { reasonText } from '../contract/reasons/catalogue.ts'
-import type { AddressRow, HistoryRow, InterfaceRow, NodeRow } from './schema.ts'
+import type { AddressRow, HistoryRow, HoldingRow, InterfaceRow, NodeRow } from './schema.ts'
 
 export function nodeRow(record: InventoryRecord): NodeRow {
   return {
@@ -72,10 +72,33 @@ export function interfaceRows({ providerId, nodeName, config }: InventoryRecord)
 }
 
 export function addressRows({ providerId, nodeName, config }: InventoryRecord): AddressRow[] {
-  return storedInterfaces(config).flatMap(nic => {
-    const addresses = new Set(addressesOf(nic).flatMap(text => withoutPrefixLength(text) ?? []))
-    return [...addresses].map(address => ({ provider_id: providerId, node_name: nodeName, number: nic.id, address }))
+  return storedInterfaces(config).flatMap(nic =>
+    bareAddresses(nic).map(address => ({ provider_id: providerId, node_name: nodeName, number: nic.id, address })),
+  )
+}
+
+export type Holding = Omit<HoldingRow, 'since' | 'until'>
+
+/** By key: what each interface of the record holds. */
+export function holdingsOf(record: InventoryRecord | undefined): Map<string, Holding> {
+  if (!record) return new Map()
+  const { providerId, nodeName, config } = record
+  const rows = storedInterfaces(config).flatMap((nic): Holding[] => {
+    const addresses = bareAddresses(nic)
+    return (addresses.length > 0 ? addresses : [null]).map(address => ({
+      provider_id: providerId,
+      node_name: nodeName,
+      number: nic.id,
+      mac: nic.macAddress,
+      port_id: nic.portId ?? null,
+      address,
+    }))
   })
+  return new Map(rows.map(row => [JSON.stringify(Object.values(row)), row]))
+}
+
+function bareAddresses(nic: CompleteWireInterface): string[] {
+  return [...new Set(addressesOf(nic).flatMap(text => withoutPrefixLength(text) ?? []))]
 }
 
 /** `addressesOf` returns canonical text: an IPv4 address needs no parsing. */

@@ -45,6 +45,20 @@ export interface AddressRow {
   address: string
 }
 
+/** An interface had this identity in this time. Outlives its node: the index of `holders`. */
+export interface HoldingRow {
+  provider_id: string
+  node_name: string
+  number: number
+  mac: string
+  port_id: string | null
+  /** Canonical form, without prefix length; null for an interface without addresses. One row for each address. */
+  address: string | null
+  since: string
+  /** Null while the interface has it. */
+  until: string | null
+}
+
 /** Delivery of a changed config to a node. */
 export interface DeliveryRow {
   id: number
@@ -94,6 +108,7 @@ export interface Tables {
   nodes: NodeRow
   interfaces: InterfaceRow
   addresses: AddressRow
+  holdings: HoldingRow
   deliveries: DeliveryRow
   events: EventRow
   history: HistoryRow

@@ -11,6 +11,7 @@ import { Kysely, SqliteDialect } from 'kysely'
 import { explain, messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type Database, type Engine, migrate } from './database.ts'
+import { markKeptSince } from './holdings.ts'
 import type { Tables } from './schema.ts'
 
 /** Renames a damaged file and starts a new one: the operator writes all records again. */
@@ -23,7 +24,9 @@ export async function openSqlite(path: string, log: Log, now: () => Date): Promi
     renameSync(path, backup)
     for (const suffix of ['-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
     log.error('inventory file damaged, renamed it and started a new one', { path, renamedTo: backup, error })
-    return createEngine(await openDatabase(path), path)
+    const db = await openDatabase(path)
+    await markKeptSince(db, now().toISOString())
+    return createEngine(db, path)
   }
 }
 

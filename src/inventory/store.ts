@@ -4,6 +4,7 @@
 import { type Selectable, sql } from 'kysely'
 import type {
   HistoryEntry,
+  HoldersAnswer,
   InventoryRecord,
   InventoryWrite,
   ProviderCatalog,
@@ -13,6 +14,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { Database, Engine } from './database.ts'
 import type { Filter } from './filter.ts'
 import { deleteHistoryBefore, type HistoryFilter, historyOf, providersOf, recordsAt } from './history.ts'
+import { findHolders } from './holdings.ts'
 import { databasePaths, importLegacyFile } from './legacy/import-json.ts'
 import { prepared } from './prepared.ts'
 import { recordFrom } from './rows.ts'
@@ -33,6 +35,8 @@ export interface Store {
   providers(): Promise<ProviderCatalog>
   /** Values with the prefix `q`, each with its location. */
   find(q: string, limit?: number): Promise<SearchHit[]>
+  /** Interfaces that have or ever had this address, MAC address or port. */
+  holders(q: string): Promise<HoldersAnswer>
   /** Changes with every write; used as ETag. */
   version(): Promise<string>
   /** Calls the listener after every change. Returns a function that unsubscribes it. */
@@ -133,6 +137,7 @@ function createStore(engine: Engine, now: () => Date): Store {
     history: (filter = {}) => historyOf(db, filter),
     at: (time, filter) => collect(pages(filter, time)),
     find: (q, limit = 50) => find(engine, q, limit),
+    holders: q => findHolders(engine, q),
     pruneHistory: before => deleteHistoryBefore(db, before),
 
     async providers() {

@@ -4,6 +4,7 @@
 import type { Transaction } from 'kysely'
 import type { InventoryRecord, InventoryWrite } from '../contract/inventory.ts'
 import { insertAll } from './bulk.ts'
+import { writeHoldings } from './holdings.ts'
 import { type Change, planWrite } from './plan.ts'
 import { isTransient } from './retries.ts'
 import { addressRows, interfaceRows, nodeRow, recordFrom } from './rows.ts'
@@ -33,6 +34,10 @@ export async function putChunk(
   if (changes.length === 0) return false
 
   await writeNodes(tx, changes)
+  await writeHoldings(
+    tx,
+    changes.filter(({ what }) => what !== 'status'),
+  )
   await writeHistory(tx, changes)
   return true
 }

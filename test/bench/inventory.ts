@@ -1,6 +1,6 @@
 /**
- * The inventory with 10,000 nodes of 10 interfaces: writes with history compared with bare inserts of the same rows, search
- * and a page over HTTP compared with an empty route.
+ * The inventory with 10,000 nodes of 10 interfaces: writes with history compared with bare inserts of the same rows, search,
+ * a page and the holders of an address after 1,000,000 changes over HTTP compared with an empty route.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ import { silent } from '../../src/telemetry/log.ts'
 import { openToEveryone } from '../support/access.ts'
 import { type Bench, figure, percentile } from './figure.ts'
 
-const [nodes, measured, providers, batch] = [10_000, 4_000, 10, 200]
+const [nodes, measured, providers, batch, changes] = [10_000, 4_000, 10, 200, 1_000_000]
 
 export const bench: Bench = async report => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-bench-inventory-'))
@@ -62,6 +62,9 @@ export const bench: Bench = async report => {
       undefined,
       2,
     )
+    addChanges(path, changes)
+    const holders = () => `/v1/inventory/holders?q=${any() % 2 === 0 ? addressOf(any(), 3) : macOf(any(), 7)}`
+    await report95('inventory.holders_p95_ms', holders, () => 20)
   } finally {
     await app.close()
     await store.close()
@@ -104,6 +107,20 @@ export function writeOf(node: number): InventoryWrite {
   }
 }
 
+/** Past changes with their holders: one interface of each node lost and got its address, again and again. */
+function addChanges(path: string, count: number): void {
+  const file = new DatabaseSync(path)
+  file.exec(`pragma busy_timeout = 5000; begin;
+    create temp table past as with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+      select i, '2025-01-01T00:00:00.' || printf('%07d', i) || 'Z' as at from n;
+    insert into history select -i, 'provider-' || i % ${providers}, 'node-' || i % ${nodes}, at, 'config', 'bench', '{}' from past;
+    insert into holdings select h.provider_id, h.node_name, h.number, h.mac, h.port_id, h.address, at, at
+      from past join (select *, row_number() over (order by node_name, number) as n from holdings where number in (3, 7)) h
+      on h.n = 1 + i % ${2 * nodes};
+    commit`)
+  file.close()
+}
+
 /** Seconds of our writes and of bare inserts of the same rows, alternately, so that other load slows both. */
 async function sideBySide(
   dir: string,
@@ -139,7 +156,7 @@ function bareInserts(from: string, to: string): { batch(index: number): void; cl
   const into = (table: string, columns: number) =>
     target.prepare(`insert into ${table} values (${Array(columns).fill('?')})`)
   for (const row of rowsOf('providers')) into('providers', row.length).run(...row)
-  const tables = ['nodes', 'interfaces', 'addresses', 'deliveries', 'events', 'history'].map(table => {
+  const tables = ['nodes', 'interfaces', 'addresses', 'holdings', 'deliveries', 'events', 'history'].map(table => {
     const rows = rowsOf(table)
     return { rows, each: (rows.length / nodes) * batch, insert: into(table, rows[0]?.length ?? 0) }
   })

@@ -43,6 +43,7 @@ export const en = {
     find: 'find an IP, MAC, port, VM or node by prefix',
     findWhat: 'beginning of the address, ID or name',
     findAt: 'search the state at this time',
+    findEver: 'list every interface that has or ever had this complete IP, MAC or port ID',
     findLimit: 'maximum number of matches (default: 50)',
     check: 'list NICs whose state differs from the request (exit code 1 if any)',
     export: 'write all nodes and NICs (default: CSV)',
@@ -77,6 +78,11 @@ export const en = {
   nothingAt: (name: string, at: string) => `${name} had no managed interface at ${at}`,
   noMatch: (what: string, at: string | undefined) =>
     `not found: nothing starts with "${what}"${at === undefined ? '' : ` at ${at}`}`,
+  neverHeld: (what: string) => `no interface has or ever had "${what}"`,
+  notHeldSince: (what: string, since: string) =>
+    `not since ${since}: no interface has or had "${what}"; older history was deleted`,
+  holdersKeptSince: (since: string) => `Holders that ended before ${since} were deleted.`,
+  moreHolders: 'Older holders are not listed.',
   nothingDelivered: 'no node has been configured yet',
   noOperator: 'no operator responds at this URL, so ignored ports are not shown; see --operator',
   allAsRequested: (nics: number, nodes: number) =>
@@ -111,6 +117,8 @@ export const en = {
     reason: 'REASON',
     difference: 'DIFFERENCE',
     port: 'PORT',
+    from: 'FROM',
+    to: 'TO',
   },
   notReported: 'not reported yet',
   none: 'none',

@@ -2,7 +2,7 @@
  * Text of `find` and `check`: one line per match, one line per deviation. Pure.
  */
 
-import type { Deviation, InventoryRecord, SearchHit } from '../../contract/inventory.ts'
+import type { Deviation, HoldersAnswer, InventoryRecord, SearchHit } from '../../contract/inventory.ts'
 import { reasonText } from '../../contract/reasons/catalogue.ts'
 import type { Messages } from '../messages/en.ts'
 import type { RenderOptions } from '../output.ts'
@@ -27,6 +27,26 @@ export function hitLines(
     return [kind, { text: value, tone: 'strong' as const }, nodeName, nic, providerId, ...node]
   })
   return table(head, rows, paint)
+}
+
+export const holderColumns = ['kind', 'value', 'providerId', 'nodeName', 'interface', 'from', 'to'] as const
+
+export function holderLines({ holders, keptSince, more }: HoldersAnswer, { paint, texts }: RenderOptions): string[] {
+  const { kind, value, node, interface: nic, provider, from, to } = texts.columns
+  const rows = holders.map(one => [
+    one.kind,
+    { text: one.value, tone: 'strong' as const },
+    one.nodeName,
+    one.interface,
+    one.from,
+    one.to ?? texts.now,
+    one.providerId,
+  ])
+  return [
+    ...table([kind, value, node, nic, from, to, provider], rows, paint),
+    ...(more ? [texts.moreHolders] : []),
+    ...(keptSince ? [texts.holdersKeptSince(keptSince)] : []),
+  ]
 }
 
 export const deviationColumns = [

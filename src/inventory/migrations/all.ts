@@ -5,9 +5,11 @@ import type { Migration } from 'kysely/migration'
 import * as firstTables from './0001-first-tables.ts'
 import * as timesOfNodes from './0002-times-of-nodes.ts'
 import * as reasonNames from './0003-reason-names.ts'
+import * as holdings from './0004-holdings.ts'
 
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-times-of-nodes': timesOfNodes,
   '0003-reason-names': reasonNames,
+  '0004-holdings': holdings,
 }

@@ -283,7 +283,10 @@ test('experience.md H3, M5: find --ever lists every holder; no answer is an erro
   await open.recorder.put([aWrite('w3', { removed: true })])
   const found = await multinic('find', '--ever', 'port-w3-0')
   assert.equal(found.code, 0)
-  assert.match(found.out, /^KIND +VALUE +NODE +INTERFACE +FROM +TO +PROVIDER\nport +port-w3-0 +w3 +multinic0 +\S+Z +\S+Z +p1\n$/)
+  assert.match(
+    found.out,
+    /^KIND +VALUE +NODE +INTERFACE +FROM +TO +PROVIDER\nport +port-w3-0 +w3 +multinic0 +\S+Z +\S+Z +p1\n$/,
+  )
   const { out } = await multinic('find', '--ever', 'port-w1-0', '-o', 'json')
   assert.deepEqual(
     JSON.parse(out).holders.map(({ nodeName, to }: { nodeName: string; to?: string }) => [nodeName, to]),

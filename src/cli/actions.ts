@@ -13,7 +13,15 @@ import { messagesIn } from './messages/messages.ts'
 import { type Format, print, timeFrom } from './output.ts'
 import { hitsIn } from './past-search.ts'
 import { historyLines } from './render/history-text.ts'
-import { deviationColumns, deviationLines, deviationRow, hitColumns, hitLines, holderColumns, holderLines } from './render/lists.ts'
+import {
+  deviationColumns,
+  deviationLines,
+  deviationRow,
+  hitColumns,
+  hitLines,
+  holderColumns,
+  holderLines,
+} from './render/lists.ts'
 import { planLines } from './render/plan-text.ts'
 import { historyRows, nicTable, statusRows, whyRows } from './render/rows.ts'
 import { statusTree } from './render/status-tree.ts'

@@ -5,15 +5,12 @@ import type { Kysely, Transaction } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { explain } from '../runtime/errors.ts'
 import { migrations } from './migrations/all.ts'
+import type { Reader } from './prepared.ts'
 import type { Tables } from './schema.ts'
 
 export type Database = Kysely<Tables>
 
-export interface Engine {
-  /** Queries throw a 503 problem while the database is unavailable. */
-  db: Database
-  /** Reads on a connection of its own, so that it does not wait for a transaction of `db`. */
-  read?: <T>(sql: string, values: readonly unknown[]) => T[]
+export interface Engine extends Reader {
   /** Call first in every transaction that writes: only one writer runs at a time. */
   lockForWrite(tx: Transaction<Tables>): Promise<void>
   /** Call last in a transaction that changed something: the commit notifies the other processes. */

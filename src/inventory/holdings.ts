@@ -4,15 +4,14 @@
  * A row is one address of one interface from the change that gave it until the change that took it away. A MAC address or
  * port whose addresses change has several rows in a row; reading joins them.
  */
-import { type RawBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { interfaceName } from '../contract/interfaces.ts'
 import type { Holder, HoldersAnswer, InventoryRecord } from '../contract/inventory.ts'
 import { insertAll } from './bulk.ts'
-import type { Database, Engine } from './database.ts'
 import { normalizedAddress } from './filter.ts'
-import { type Placeholder, prepared } from './prepared.ts'
+import { type Placeholder, prepared, type Reader } from './prepared.ts'
 import { type Holding, holdingsOf } from './rows.ts'
-import type { HoldingRow } from './schema.ts'
+import type { HoldingRow, Tables } from './schema.ts'
 
 export interface HoldingChange {
   before?: InventoryRecord | undefined
@@ -21,7 +20,7 @@ export interface HoldingChange {
 }
 
 /** Changes of configs, in order. A node may occur several times. */
-export async function writeHoldings(tx: Database, changes: readonly HoldingChange[]): Promise<void> {
+export async function writeHoldings(tx: Kysely<Tables>, changes: readonly HoldingChange[]): Promise<void> {
   const opened: HoldingRow[] = []
   const current = new Map<string, HoldingRow>()
   for (const { before, after, at } of changes) {
@@ -44,7 +43,7 @@ export async function writeHoldings(tx: Database, changes: readonly HoldingChang
 }
 
 /** By MAC address first, because that column has an index. */
-async function endHolding(tx: Database, { mac, provider_id, node_name, number, address }: Holding, at: string) {
+async function endHolding(tx: Kysely<Tables>, { mac, provider_id, node_name, number, address }: Holding, at: string) {
   await tx
     .updateTable('holdings')
     .set({ until: at })
@@ -70,10 +69,10 @@ const kinds = [
 type Found = Pick<HoldingRow, 'provider_id' | 'node_name' | 'number' | 'since' | 'until'> & { kind: Holder['kind'] }
 
 /** The value must be complete: a prefix has too many holders. */
-export async function findHolders(engine: Pick<Engine, 'db' | 'read'>, q: string): Promise<HoldersAnswer> {
+export async function findHolders(reader: Reader, q: string): Promise<HoldersAnswer> {
   const values = { bare: normalizedAddress(q), lower: q.toLowerCase(), text: q }
-  const rows = await prepared<Found>(engine, 'holders', holdersQuery, values)
-  const [kept] = await prepared<{ at: string }>(engine, 'kept since', keptSinceQuery, { name: keptSince })
+  const rows = await prepared<Found>(reader, 'holders', holdersQuery, values)
+  const [kept] = await prepared<{ at: string }>(reader, 'kept since', keptSinceQuery, { name: keptSince })
   const valueFor = (kind: Holder['kind']) => values[kinds.find(([one]) => one === kind)?.[2] ?? 'text']
   const holders = joined(rows).map(
     ({ kind, provider_id, node_name, number, since, until }): Holder => ({
@@ -130,7 +129,7 @@ const keptSinceQuery = (value: Placeholder) =>
   sql<{ at: string }>`select at from milestones where name = ${value('name')}`
 
 /** From now on, "never" is not known any more. */
-export async function markKeptSince(db: Database, at: string): Promise<void> {
+export async function markKeptSince(db: Kysely<Tables>, at: string): Promise<void> {
   await db
     .insertInto('milestones')
     .values({ name: keptSince, at })
@@ -138,7 +137,7 @@ export async function markKeptSince(db: Database, at: string): Promise<void> {
     .execute()
 }
 
-export async function deleteHoldingsBefore(tx: Database, time: string): Promise<void> {
+export async function deleteHoldingsBefore(tx: Kysely<Tables>, time: string): Promise<void> {
   const { numDeletedRows } = await tx.deleteFrom('holdings').where('until', '<', time).executeTakeFirst()
   if (numDeletedRows > 0n) await markKeptSince(tx, time)
 }

@@ -2,8 +2,15 @@
  * Caches the SQL text of queries: building a query costs more than running it.
  */
 import { CompiledQuery, type Kysely, type RawBuilder } from 'kysely'
-import type { Engine } from './database.ts'
 import type { Tables } from './schema.ts'
+
+/** What an engine reads with. */
+export interface Reader {
+  /** Queries throw a 503 problem while the database is unavailable. */
+  db: Kysely<Tables>
+  /** Reads on a connection of its own, so that it does not wait for a transaction of `db`. */
+  read?: <T>(sql: string, values: readonly unknown[]) => T[]
+}
 
 interface Text {
   sql: string
@@ -18,7 +25,7 @@ const texts = new WeakMap<object, Map<string, Text>>()
 
 /** Runs the query of this name; `build` makes it the first time. */
 export async function prepared<T>(
-  { db, read }: Pick<Engine, 'db' | 'read'>,
+  { db, read }: Reader,
   name: string,
   build: (parameter: Placeholder) => RawBuilder<T>,
   values: Record<string, unknown>,

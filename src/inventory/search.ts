@@ -6,9 +6,8 @@
 import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { interfaceName } from '../contract/interfaces.ts'
 import type { SearchHit } from '../contract/inventory.ts'
-import type { Engine } from './database.ts'
 import { normalizedAddress } from './filter.ts'
-import { type Placeholder, prepared } from './prepared.ts'
+import { type Placeholder, prepared, type Reader } from './prepared.ts'
 import type { Tables } from './schema.ts'
 
 export function matchesPrefix(q: string) {
@@ -41,7 +40,7 @@ const searchColumns = [
 ] as const
 
 /** Values with the prefix `q`, by kind and then by value. */
-export async function find(engine: Pick<Engine, 'db' | 'read'>, q: string, limit: number): Promise<SearchHit[]> {
+export async function find(engine: Reader, q: string, limit: number): Promise<SearchHit[]> {
   const [lower, address] = [q.toLowerCase(), normalizedAddress(q)]
   const values = {
     text: q,

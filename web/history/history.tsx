@@ -5,12 +5,13 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { HistoryEntry } from '../../src/contract/inventory.ts'
 import { fieldChangesOf } from '../model/diff.ts'
 import { recentHistory, saveCsv } from '../state/api.ts'
+import { useHolders } from '../state/holders.ts'
 import { useUi } from '../ui/context.ts'
 import { CsvButton } from '../ui/controls.tsx'
 import { Skeleton } from '../ui/empty-state.tsx'
 import { Panel } from '../ui/panel.tsx'
 import { Changes } from './changes.tsx'
-import { type NodeChange, nodeChangesOf } from './node-changes.ts'
+import { changesOfHolders, type NodeChange, nodeChangesOf } from './node-changes.ts'
 import { OwnerSearch } from './owner-search.tsx'
 import { SnapshotSummaries, useSnapshots } from './snapshots.tsx'
 import { type Range, TimeRange } from './time-range.tsx'
@@ -27,8 +28,12 @@ export function History() {
       .then(entries => setLoaded({ entries, until: Date.now() }))
       .catch(() => {})
   }, [newest])
-  const { node } = route.query
-  const all = useMemo(() => nodeChangesOf(loaded?.entries ?? [], node), [loaded, node])
+  const { node, q = '' } = route.query
+  const outcome = useHolders(q)
+  const all = useMemo(() => {
+    const rows = nodeChangesOf(loaded?.entries ?? [], node)
+    return outcome?.answer ? changesOfHolders(rows, outcome.answer.holders) : rows
+  }, [loaded, node, outcome])
   const until = loaded?.until ?? 0
   const first = Date.parse(all.at(-1)?.at ?? '') || until
   const timeOf = (fraction: number) => first + fraction * Math.max(1, until - first)
@@ -38,6 +43,7 @@ export function History() {
     [all, from, to],
   )
   const snapshots = useSnapshots(loaded ? from : undefined, to, node)
+  const net = snapshots.net && outcome?.answer ? changesOfHolders(snapshots.net, outcome.answer.holders) : snapshots.net
   const save = () =>
     saveCsv(
       [['at', 'provider', 'node', 'interface', 'change', 'before', 'after', 'why'], ...inRange.flatMap(csvRows)],
@@ -57,7 +63,7 @@ export function History() {
           {inRange.length > 0 && <CsvButton save={save} />}
         </div>
       </div>
-      <OwnerSearch />
+      <OwnerSearch outcome={outcome} />
       {loaded === undefined ? (
         <Panel>
           <Skeleton />
@@ -69,7 +75,7 @@ export function History() {
               <SnapshotSummaries snapshots={snapshots} from={from} to={to} />
             </TimeRange>
           )}
-          <Changes each={inRange} net={snapshots.net} />
+          <Changes each={inRange} net={net} />
         </>
       )}
     </>

@@ -1,7 +1,7 @@
 /**
  * The changes of nodes as rows of the history: one for each entry, or the net change between two times. Pure.
  */
-import type { HistoryEntry, InventoryRecord } from '../../src/contract/inventory.ts'
+import type { HistoryEntry, Holder, InventoryRecord } from '../../src/contract/inventory.ts'
 import { type Change, changesBetween, changesOf } from '../model/diff.ts'
 import { nodeKey } from '../model/nodes.ts'
 
@@ -24,6 +24,22 @@ export function nodeChangesOf(entries: readonly HistoryEntry[], node: string | u
     const { nodeName, providerId } = record
     const { id, at, why, what } = entry
     return [{ key: String(id), at, nodeName, providerId, why, what, changes: changesOf(entry) }]
+  })
+}
+
+/** Only the changes of interfaces that had a value, while they had it. */
+export function changesOfHolders(rows: readonly NodeChange[], holders: readonly Holder[]): NodeChange[] {
+  return rows.flatMap(row => {
+    const { at } = row
+    const changes = row.changes.filter(({ nic }) =>
+      holders.some(
+        one =>
+          one.interface === nic &&
+          nodeKey(one.providerId, one.nodeName) === nodeKey(row.providerId, row.nodeName) &&
+          (at === undefined || (one.from <= at && at <= (one.to ?? at))),
+      ),
+    )
+    return changes.length > 0 ? [{ ...row, changes }] : []
   })
 }
 

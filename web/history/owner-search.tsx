@@ -2,31 +2,24 @@
  * Which NIC has or had an IP, a MAC or a port: the answer in one sentence, and the owners over time.
  */
 import { useEffect, useState } from 'preact/hooks'
-import type { Ownership } from '../model/ownership.ts'
+import type { HoldersAnswer } from '../../src/contract/inventory.ts'
+import { type Ownership, ownerAt, ownershipsOf } from '../model/ownership.ts'
+import type { Outcome } from '../state/holders.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { CopyButton } from '../ui/controls.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { clock, localInput, ticksOf, tickText } from '../ui/format.ts'
 import { Icon } from '../ui/panel.tsx'
-import { findOwnerships } from './find-ownerships.ts'
 import { Axis } from './time-range.tsx'
 
-export function OwnerSearch() {
+export function OwnerSearch({ outcome }: { outcome: Outcome<HoldersAnswer> | undefined }) {
   const { t, route, now } = useUi()
   const { q = '', at = '' } = route.query
   const [text, setText] = useState(q)
   const [time, setTime] = useState(at)
-  const [found, setFound] = useState<{ q: string; ownerships: Ownership[] }>()
   useEffect(() => setText(q), [q])
   useEffect(() => setTime(at), [at])
-  useEffect(() => {
-    if (q === '') return setFound(undefined)
-    const stop = new AbortController()
-    findOwnerships(q, at, stop.signal)
-      .then(ownerships => setFound({ q, ownerships }))
-      .catch(() => {})
-    return () => stop.abort()
-  }, [q, at])
   const onSubmit = (event: Event) => {
     event.preventDefault()
     location.hash = linkTo('history', { ...route.query, q: text.trim(), at: time })
@@ -64,36 +57,41 @@ export function OwnerSearch() {
           {t('history.search')}
         </button>
       </form>
-      {found && found.q === q && <Answer q={q} at={at} ownerships={found.ownerships} />}
+      {outcome?.error !== undefined && (
+        <EmptyState kind="unreachable" title={t('history.noAnswer', { value: q })} code={outcome.error} />
+      )}
+      {outcome?.answer && <Answer q={q} at={at} answer={outcome.answer} />}
     </section>
   )
 }
 
-function Answer({ q, at, ownerships }: { q: string; at: string; ownerships: readonly Ownership[] }) {
+function Answer({ q, at, answer }: { q: string; at: string; answer: HoldersAnswer }) {
   const { t, now, language } = useUi()
-  const moment = at ? Date.parse(at) : now
-  const owner = ownerships.find(({ from, to }) => from <= moment + 59_999 && (to ?? Number.POSITIVE_INFINITY) > moment)
+  const { verdict, owner } = ownerAt(answer, at, now)
+  const ownerships = ownershipsOf(answer)
+  const since = clock(Date.parse(answer.keptSince ?? ''), now, language)
   const period = owner && periodOf(owner)
-  const others = [
-    ...new Set(ownerships.filter(each => each !== owner).map(({ nodeName, nic }) => `${nodeName} ${nic}`)),
+  const others = new Set(
+    ownerships.filter(({ from }) => from !== owner?.from).map(({ nodeName, nic }) => `${nodeName} ${nic}`),
+  )
+  const title = t(`history.${verdict}`, {
+    value: q,
+    since,
+    node: owner?.nodeName ?? '',
+    nic: owner?.nic ?? '',
+  })
+  const notes = [
+    period,
+    verdict === 'never' && t('history.neverText'),
+    verdict === 'notSince' && t('history.notSinceText'),
+    others.size > 0 && t('history.previously', { nics: [...others].join(', ') }),
   ]
-  const title = owner
-    ? t(owner.to === undefined && !at ? 'history.assigned' : 'history.wasAssigned', {
-        node: owner.nodeName,
-        nic: owner.nic,
-      })
-    : ownerships.length > 0
-      ? t('history.notAssigned', { value: q })
-      : t('history.never', { value: q })
   return (
     <>
       <div class="answer" role="status">
         <div class="answer-text">
           <b class="big">{title}</b>
-          <span class="mid">
-            {owner ? period : ownerships.length === 0 && t('history.neverText')}
-            {owner && others.length > 0 && ` · ${t('history.previously', { nics: others.join(', ') })}`}
-          </span>
+          <span class="mid">{notes.filter(Boolean).join(' · ')}</span>
         </div>
         {owner && (
           <div class="right">
@@ -104,7 +102,7 @@ function Answer({ q, at, ownerships }: { q: string; at: string; ownerships: read
           </div>
         )}
       </div>
-      {ownerships.length > 0 && <OwnershipLane ownerships={ownerships} moment={moment} />}
+      {ownerships.length > 0 && <OwnershipLane ownerships={ownerships} moment={at ? Date.parse(at) : now} />}
     </>
   )
 

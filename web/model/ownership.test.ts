@@ -1,35 +1,34 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { HistoryEntry } from '../../src/contract/inventory.ts'
-import { ownershipsOf } from './ownership.ts'
-import { aRecord } from './record.fixture.ts'
+import type { Holder, HoldersAnswer } from '../../src/contract/inventory.ts'
+import { ownerAt, ownershipsOf } from './ownership.ts'
 
-test('the histories give the owners of an address in order, the current owner without an end', () => {
-  const entry = (id: number, hour: number, more: Pick<HistoryEntry, 'before' | 'after'>): HistoryEntry => ({
-    id,
-    at: new Date(Date.UTC(2026, 0, 1, hour)).toISOString(),
-    what: 'config',
-    why: '',
-    ...more,
-  })
-  const [a, b] = [aRecord('a', { 2: { address: '10.0.0.7' } }), aRecord('b', { 0: { address: '10.0.0.7' } })]
-  const history = [
-    entry(4, 9, { after: b }),
-    entry(1, 1, { after: a }),
-    entry(3, 5, { before: a, after: aRecord('a', {}) }),
-    entry(2, 2, { before: a, after: a }),
-  ]
-  const owners = (value: string) =>
-    ownershipsOf(value, history).map(({ nodeName, nic, from, to }) => [
-      nodeName,
-      nic,
-      new Date(from).getUTCHours(),
-      to && new Date(to).getUTCHours(),
-    ])
-  assert.deepEqual(owners('10.0.0.7'), [
-    ['a', 'multinic2', 1, 5],
-    ['b', 'multinic0', 9, undefined],
-  ])
-  assert.deepEqual(owners('FA:16:3E:00:00:00'), [['b', 'multinic0', 9, undefined]])
-  assert.deepEqual(owners('10.0.0.70'), [])
+const hour = (of: number) => new Date(Date.UTC(2026, 0, 1, of)).toISOString()
+const holder = (nodeName: string, from: number, to?: number): Holder => ({
+  ...{ kind: 'address', value: '10.0.0.7', providerId: 'p1', nodeName, interface: 'multinic2', from: hour(from) },
+  ...(to === undefined ? {} : { to: hour(to) }),
+})
+const now = Date.parse(hour(20))
+const verdictOf = (answer: HoldersAnswer, at = '') => {
+  const { verdict, owner } = ownerAt(answer, at, now)
+  return [verdict, owner?.nodeName]
+}
+
+test('experience.md H3: the server says who had a value, and only the server says never', () => {
+  const known: HoldersAnswer = { holders: [holder('b', 9), holder('a', 1, 5)], never: false }
+  assert.deepEqual(
+    ownershipsOf(known).map(({ nodeName, nic, to }) => [nodeName, nic, to === undefined]),
+    [
+      ['a', 'multinic2', false],
+      ['b', 'multinic2', true],
+    ],
+  )
+  assert.deepEqual(verdictOf(known), ['assigned', 'b'])
+  assert.deepEqual(verdictOf(known, hour(10)), ['wasAssigned', 'b'])
+  assert.deepEqual(verdictOf(known, hour(3)), ['wasAssigned', 'a'])
+  assert.deepEqual(verdictOf(known, hour(7)), ['notAssigned', undefined])
+  assert.deepEqual(verdictOf({ holders: [], never: true }), ['never', undefined])
+  assert.deepEqual(verdictOf({ holders: [], never: false, keptSince: hour(8) }), ['notSince', undefined])
+  assert.deepEqual(verdictOf({ ...known, keptSince: hour(8) }, hour(7)), ['notSince', undefined])
+  assert.deepEqual(verdictOf({ ...known, keptSince: hour(6) }, hour(7)), ['notAssigned', undefined])
 })

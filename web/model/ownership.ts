@@ -1,8 +1,7 @@
 /**
- * Which NIC had an address, a MAC or a port, and when. Pure.
+ * Which NIC had an address, a MAC or a port at a time, from the server's answer. Pure.
  */
-import type { HistoryEntry, InventoryRecord } from '../../src/contract/inventory.ts'
-import { type Nic, nodeOf } from './nodes.ts'
+import type { HoldersAnswer } from '../../src/contract/inventory.ts'
 
 export interface Ownership {
   providerId: string
@@ -13,37 +12,31 @@ export interface Ownership {
   to: number | undefined
 }
 
-/** Reads the owners of a value from the histories of the nodes that ever had it. Oldest first. */
-export function ownershipsOf(value: string, entries: readonly HistoryEntry[]): Ownership[] {
-  const open = new Map<string, Ownership>()
-  const all: Ownership[] = []
-  for (const entry of entries.toSorted((a, b) => a.id - b.id)) {
-    const record = entry.after ?? entry.before
-    if (!record) continue
-    const { providerId, nodeName } = record
-    const ownedBefore = [...open].filter(([, one]) => one.providerId === providerId && one.nodeName === nodeName)
-    const owners = entry.after ? nodeOf(entry.after, []).nics.filter(nic => owns(nic, value)) : []
-    for (const [key, one] of ownedBefore)
-      if (!owners.some(nic => nic.name === one.nic)) {
-        one.to = Date.parse(entry.at)
-        open.delete(key)
-      }
-    for (const { name } of owners) {
-      const key = `${providerId} ${nodeName} ${name}`
-      if (open.has(key)) continue
-      const ownership = { providerId, nodeName, nic: name, from: Date.parse(entry.at), to: undefined }
-      open.set(key, ownership)
-      all.push(ownership)
-    }
-  }
-  return all.sort((a, b) => a.from - b.from)
+/** Oldest first. */
+export function ownershipsOf({ holders }: HoldersAnswer): Ownership[] {
+  return holders
+    .map(({ providerId, nodeName, interface: nic, from, to }) => ({
+      ...{ providerId, nodeName, nic },
+      from: Date.parse(from),
+      to: to === undefined ? undefined : Date.parse(to),
+    }))
+    .sort((a, b) => a.from - b.from)
 }
 
-export function recordOwns(record: InventoryRecord, value: string): boolean {
-  return nodeOf(record, []).nics.some(nic => owns(nic, value))
+export interface OwnerAt {
+  /** `never` only if the server says so; `notSince` if older history was deleted. */
+  verdict: 'assigned' | 'wasAssigned' | 'notAssigned' | 'never' | 'notSince'
+  owner?: Ownership
 }
 
-function owns(nic: Nic, value: string): boolean {
-  const query = value.trim().toLowerCase()
-  return nic.macAddress === query || nic.portId === query || nic.addresses.some(text => text.split('/')[0] === query)
+/** The owner now (`at` is empty) or in the minute of `at`. */
+export function ownerAt(answer: HoldersAnswer, at: string, now: number): OwnerAt {
+  const moment = at ? Date.parse(at) : now
+  const owner = ownershipsOf(answer).findLast(
+    ({ from, to }) => from <= moment + 59_999 && (to ?? Number.POSITIVE_INFINITY) > moment,
+  )
+  if (owner) return { verdict: owner.to === undefined && !at ? 'assigned' : 'wasAssigned', owner }
+  if (answer.never) return { verdict: 'never' }
+  const isDeleted = answer.keptSince !== undefined && moment < Date.parse(answer.keptSince)
+  return { verdict: isDeleted || answer.holders.length === 0 ? 'notSince' : 'notAssigned' }
 }

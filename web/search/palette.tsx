@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import type { SearchHit } from '../../src/contract/inventory.ts'
 import { nodeKey } from '../model/nodes.ts'
 import { search } from '../state/api.ts'
+import { useOutcome } from '../state/holders.ts'
 import { commandKey } from '../state/preferences.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
@@ -18,7 +19,6 @@ import { type Suggestion, SuggestionOption, suggestionsIn, usePreviousOwners } f
 export function Palette({ close }: { close: () => void }) {
   const { t, data } = useUi()
   const [text, setText] = useState('')
-  const [hits, setHits] = useState<SearchHit[]>()
   const [active, setActive] = useState(0)
   const input = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLDivElement>(null)
@@ -32,22 +32,12 @@ export function Palette({ close }: { close: () => void }) {
       if (before instanceof HTMLElement) before.focus()
     }
   }, [])
-  useEffect(() => {
-    setActive(0)
-    if (q === '') return setHits(undefined)
-    const stop = new AbortController()
-    const timer = setTimeout(() => {
-      search(q, stop.signal)
-        .then(setHits)
-        .catch(() => {})
-    }, 60)
-    return () => {
-      clearTimeout(timer)
-      stop.abort()
-    }
-  }, [q])
-
-  const previousOwners = usePreviousOwners(q)
+  useEffect(() => setActive(0), [q])
+  const found = useOutcome(q, search, 60)
+  const hits = found?.answer
+  const previous = usePreviousOwners(q)
+  const previousOwners = previous?.answer ?? noOwners
+  const error = found?.error ?? previous?.error
   const suggestions = useMemo(() => suggestionsIn(data, q), [data, q])
   const items = useMemo((): Item[] => {
     const [exact, ...rest] = grouped(hits ?? [], q)
@@ -110,7 +100,10 @@ export function Palette({ close }: { close: () => void }) {
               )}
             </div>
           ))}
-          {hits && links.length === 1 && (
+          {error !== undefined && (
+            <EmptyState kind="unreachable" title={t('search.failed')} text={t('search.failedText')} code={error} />
+          )}
+          {hits && error === undefined && links.length === 1 && (
             <EmptyState kind="noMatch" title={t('search.none', { value: q })} text={t('search.noneText')} />
           )}
           {q && (
@@ -150,13 +143,15 @@ export function Palette({ close }: { close: () => void }) {
           </span>
         </div>
         <div class="visually-hidden" role="status">
-          {hits && t('search.results', { n: items.length })}
+          {error === undefined ? hits && t('search.results', { n: items.length }) : t('search.failed')}
           {data.live === 'off' && t('live.off')}
         </div>
       </div>
     </div>
   )
 }
+
+const noOwners: readonly Suggestion[] = []
 
 const linkOf = (hit: SearchHit) => linkToNode(hit, hit.interface)
 

@@ -1,12 +1,12 @@
 /**
  * Search results besides values in use: previous owners, subnets and providers, ignored ports.
  */
-import { useEffect, useState } from 'preact/hooks'
-import { findOwnerships } from '../history/find-ownerships.ts'
+import { ownershipsOf } from '../model/ownership.ts'
 import { providerIdsOf } from '../model/providers.ts'
 import { subnetsOf } from '../model/subnets.ts'
 import { ignoredVerdicts } from '../model/verdicts.ts'
 import type { Data } from '../state/data.ts'
+import { type Outcome, useHolders } from '../state/holders.ts'
 import { linkTo } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { clock, kindOf, shortId } from '../ui/format.ts'
@@ -26,39 +26,24 @@ const maxPerGroup = 4
 const minLength = 2
 
 /** The previous owners of a complete address, MAC or ID. */
-export function usePreviousOwners(q: string): Suggestion[] {
+export function usePreviousOwners(q: string): Outcome<Suggestion[]> | undefined {
   const { now, language } = useUi()
-  const [found, setFound] = useState<{ q: string; suggestions: Suggestion[] }>()
-  const complete = isComplete(q)
-  useEffect(() => {
-    if (!complete) return
-    const stop = new AbortController()
-    const timer = setTimeout(() => {
-      findOwnerships(q, '', stop.signal)
-        .then(ownerships => {
-          const suggestions = ownerships.flatMap(({ nodeName, nic, from, to }): Suggestion[] =>
-            to === undefined
-              ? []
-              : [
-                  {
-                    key: `${nodeName} ${nic} ${from}`,
-                    group: 'previous',
-                    title: `${nodeName} · ${nic}`,
-                    more: `${clock(from, now, language)} – ${clock(to, now, language)}`,
-                    href: linkTo('history', { q }),
-                  },
-                ],
-          )
-          if (!stop.signal.aborted) setFound({ q, suggestions: suggestions.slice(-maxPerGroup) })
-        })
-        .catch(() => {})
-    }, 250)
-    return () => {
-      clearTimeout(timer)
-      stop.abort()
-    }
-  }, [q, complete])
-  return found?.q === q ? found.suggestions : []
+  const outcome = useHolders(isComplete(q) ? q : '', 250)
+  if (!outcome?.answer) return outcome
+  const suggestions = ownershipsOf(outcome.answer).flatMap(({ nodeName, nic, from, to }): Suggestion[] =>
+    to === undefined
+      ? []
+      : [
+          {
+            key: `${nodeName} ${nic} ${from}`,
+            group: 'previous',
+            title: `${nodeName} · ${nic}`,
+            more: `${clock(from, now, language)} – ${clock(to, now, language)}`,
+            href: linkTo('history', { q }),
+          },
+        ],
+  )
+  return { answer: suggestions.slice(-maxPerGroup) }
 }
 
 function isComplete(q: string): boolean {

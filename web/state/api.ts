@@ -1,7 +1,13 @@
 /**
  * The inventory API as the dashboard uses it: sign-in, records in pages, history, search, and the stream of changes.
  */
-import type { Deviation, HistoryEntry, InventoryRecord, SearchHit } from '../../src/contract/inventory.ts'
+import type {
+  Deviation,
+  HistoryEntry,
+  HoldersAnswer,
+  InventoryRecord,
+  SearchHit,
+} from '../../src/contract/inventory.ts'
 import type { OperatorVerdict } from '../../src/contract/operator-api.ts'
 import { parseShown } from './shown.ts'
 import { type StreamEvent, streamEvents } from './stream.ts'
@@ -78,6 +84,9 @@ export const deviations = () => getJson<Deviation[]>(`${basePath}/deviations`)
 export const search = (q: string, signal: AbortSignal) =>
   getJson<SearchHit[]>(`${basePath}/search?${query({ q, limit: 30 })}`, signal)
 
+export const holders = (q: string, signal: AbortSignal) =>
+  getJson<HoldersAnswer>(`${basePath}/holders?${query({ q })}`, signal)
+
 export const recentHistory = (limit: number, before?: number) =>
   getJson<HistoryEntry[]>(`${basePath}/history?${query({ limit, before })}`)
 
@@ -90,10 +99,6 @@ export async function nodeHistory(providerId: string, nodeName: string, limit: n
     throw error
   }
 }
-
-/** Records with this value at a time, including those of removed nodes. */
-export const recordsMatching = (q: string, at: string) =>
-  getJson<InventoryRecord[]>(`${basePath}/node-configs?${query({ q, at, limit: 50 })}`)
 
 /** Downloads with fetch, so that a failure is shown on the page. */
 export async function downloadCsv({ providerId, at }: { providerId?: string | undefined; at?: string | undefined }) {

@@ -3,12 +3,13 @@
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { json, serve } from '../../test/support/http-stub.ts'
+import { type Handler, json, refuse, serve } from '../../test/support/http-stub.ts'
 import { silent } from '../telemetry/log.ts'
 import { runNodeController } from './main.ts'
 
@@ -17,12 +18,13 @@ async function ask(url: string): Promise<Record<string, unknown>> {
   return { code: answer.status, ...((await answer.json()) as object) }
 }
 
-test('a controller that has not reached its cluster is unhealthy and names what is missing', async () => {
+/** A controller whose API server the test plays. */
+async function withController(handler: Handler, use: (url: string) => Promise<void>): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'controller-health-'))
-  const unavailable = await serve((_, response) => json(response, 503, { kind: 'Status', message: 'later' }))
+  const server = await serve(handler)
   const kubeconfig = join(dir, 'kubeconfig')
   const contexts = [{ name: 'here', context: { cluster: 'c', user: 'u' } }]
-  const clusters = [{ name: 'c', cluster: { server: unavailable.url } }]
+  const clusters = [{ name: 'c', cluster: { server: server.url } }]
   const users = [{ name: 'u', user: { token: 't' } }]
   await writeFile(kubeconfig, JSON.stringify({ 'current-context': 'here', contexts, clusters, users }))
   const stop = new AbortController()
@@ -30,22 +32,51 @@ test('a controller that has not reached its cluster is unhealthy and names what 
   const env = { KUBECONFIG: kubeconfig, CONTROLLER_NAMESPACE: 'multinic-system', HEALTH_ADDR: '127.0.0.1:0' }
   const ended = runNodeController({ env, log: silent, signal: stop.signal, onListening: listening.resolve })
   try {
-    const url = await listening.promise
+    await use(await listening.promise)
+  } finally {
+    stop.abort()
+    await ended
+    await server.close()
+    await rm(dir, { recursive: true })
+  }
+}
+
+const kinds = ['configs', 'nodes', 'jobs', 'pods', 'namespaces']
+
+test('a controller that has not reached its cluster is unhealthy and names what is missing', async () => {
+  const unavailable: Handler = (_, response) => json(response, 503, { kind: 'Status', message: 'later' })
+  await withController(unavailable, async url => {
     const { code, status, crd_watcher_status: watcher } = await ask(`${url}/healthz`)
     assert.deepEqual({ code, status, watcher }, { code: 503, status: 'unhealthy', watcher: 'stopped' })
     const { code: notReady, missing } = await ask(`${url}/readyz`)
     assert.equal(notReady, 503)
-    const kinds = ['configs', 'nodes', 'jobs', 'pods', 'namespaces']
     assert.deepEqual(
       missing,
       kinds.map(kind => `${kind}: not listed yet`),
     )
-  } finally {
-    stop.abort()
-    await ended
-    await unavailable.close()
-    await rm(dir, { recursive: true })
+  })
+})
+
+test('controller M6: a controller whose rights are gone is not ready, and says which', async () => {
+  const watches = new Set<ServerResponse>()
+  let denied = false
+  const handler: Handler = ({ path, query }, response) => {
+    if (denied && path.includes('multinicnodeconfigs')) return refuse(response, 403, 'Forbidden')
+    if (!query.get('watch')) return json(response, 200, { metadata: { resourceVersion: '1' }, items: [] })
+    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
+    watches.add(response)
   }
+  await withController(handler, async url => {
+    await eventually(async () => assert.equal((await ask(`${url}/readyz`))['code'], 200))
+    denied = true
+    for (const watch of watches) watch.end()
+    await eventually(async () => {
+      const { code, missing } = await ask(`${url}/readyz`)
+      assert.equal(code, 503)
+      assert.match(String(missing), /^configs: not readable: /)
+    })
+    assert.equal((await ask(`${url}/healthz`))['crd_watcher_status'], 'stopped')
+  })
 })
 
 test('a controller with synced caches is healthy, and degraded while a node is Failed', async () => {

@@ -23,11 +23,16 @@ export function healthApp(options: HealthOptions): FastifyInstance {
   const { caches, log, metrics, now, signal } = options
   const started = now().getTime()
   const running = () => !signal.aborted && Object.values(caches).every(({ synced }) => synced)
+  const problems = () =>
+    Object.entries(caches).flatMap(([name, informer]) => {
+      const problem = informer.problem(now().getTime())
+      return problem === undefined ? [] : [`${name}: ${problem}`]
+    })
 
   return createApp({
     log,
     metrics: { ...metrics, text: () => exposition(options) },
-    ready: () => Object.entries(caches).flatMap(([name, { synced }]) => (synced ? [] : [`${name}: not listed yet`])),
+    ready: problems,
     health() {
       const processed = caches.configs.list().flatMap(({ status }) => status?.lastProcessed ?? [])
       const failed = caches.configs.list().some(({ status }) => status?.state === 'Failed')
@@ -39,7 +44,7 @@ export function healthApp(options: HealthOptions): FastifyInstance {
           uptime: formatDuration(Math.max(1_000, now().getTime() - started)),
           processed_configs: processed.length,
           active_jobs: caches.jobs.by('live', 'yes').length,
-          crd_watcher_status: running() ? 'running' : 'stopped',
+          crd_watcher_status: running() && problems().length === 0 ? 'running' : 'stopped',
           last_crd_processed: processed.toSorted().at(-1) ?? null,
         },
       }

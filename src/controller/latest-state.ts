@@ -26,21 +26,29 @@ export interface LatestState {
 export function createLatestState({ configs, jobs }: Pick<Caches, 'configs' | 'jobs'>): LatestState {
   /** The newest version that we wrote, and the resource versions that are older than it. */
   const written = new Map<string, { config: NodeConfig; older: Set<string> }>()
-  const created = new Map<string, JobObject>()
+  /** With the time of the response (performance.now). */
+  const created = new Map<string, { job: JobObject; at: number }>()
   const deleted = new Set<string>()
 
   jobs.on(({ type, object }) => {
     created.delete(keyOf(object))
     if (type === 'deleted') deleted.delete(object.metadata.uid ?? '')
   })
-  configs.on(({ object, old }) => {
+  configs.on(({ type, object, old }) => {
     const key = keyOf(object)
     if (old) carryOver(old, object)
-    if (!written.get(key)?.older.has(object.metadata.resourceVersion ?? '')) written.delete(key)
+    const isOlder = written.get(key)?.older.has(object.metadata.resourceVersion ?? '')
+    if (type === 'deleted' || !isOlder) written.delete(key)
+  })
+  // A Job that was created and deleted while no watch was open never appears in an event.
+  jobs.onList(requestedAt => {
+    for (const [key, { at }] of created) if (at < requestedAt) created.delete(key)
   })
 
   const withOwnWrites = (cached: JobObject[], matches: (job: JobObject) => boolean): JobObject[] =>
-    [...cached, ...[...created.values()].filter(matches)].filter(job => !deleted.has(job.metadata.uid ?? ''))
+    [...cached, ...[...created.values()].map(({ job }) => job).filter(matches)].filter(
+      job => !deleted.has(job.metadata.uid ?? ''),
+    )
 
   return {
     config(key) {
@@ -64,7 +72,8 @@ export function createLatestState({ configs, jobs }: Pick<Caches, 'configs' | 'j
       return config
     },
     createdJob(job) {
-      if (jobs.get(keyOf(job))?.metadata.uid !== job.metadata.uid) created.set(keyOf(job), trimJob(job))
+      if (jobs.get(keyOf(job))?.metadata.uid !== job.metadata.uid)
+        created.set(keyOf(job), { job: trimJob(job), at: performance.now() })
     },
     deletedJob(key, uid) {
       created.delete(key)

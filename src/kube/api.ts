@@ -20,6 +20,8 @@ export interface CollectionOptions<T> extends ListOptions {
 
 export interface WatchOptions extends ListOptions {
   resourceVersion: string
+  /** Called when the server has accepted the watch. */
+  onOpen?: () => void
 }
 
 export interface WriteOptions {

@@ -115,6 +115,7 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
           path: collectionPath(resource, options.namespace),
           query: { ...selectors(options), resourceVersion: options.resourceVersion },
           signal: options.signal,
+          onOpen: options.onOpen,
         },
         watchTimes,
       ),

@@ -109,7 +109,7 @@ test('an informer has the list at its start, then applies events', async () => {
       informer.list().map(({ metadata }) => metadata.resourceVersion),
       ['12'],
     )
-    assert.ok(informer.lastEventAt)
+    assert.equal(informer.problem(), undefined)
     assert.deepEqual(server.state.from, ['10'])
   })
 })

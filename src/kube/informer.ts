@@ -5,11 +5,12 @@
  * not be changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { messageOf } from '../runtime/errors.ts'
 import { type Backoff, backoffMs } from '../runtime/retry.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { CollectionOptions, Kube } from './api.ts'
 import { type Change, createCache } from './cache.ts'
-import { isFromTheFuture, isGone, isRetryable, kubeErrorIn } from './errors.ts'
+import { isFromTheFuture, isGone, isRetryable, kubeErrorIn, timedOut } from './errors.ts'
 import type { Key, KubeObject, Resource } from './types.ts'
 
 export type { Change } from './cache.ts'
@@ -22,7 +23,17 @@ export interface InformerOptions<T> extends Omit<CollectionOptions<T>, 'signal'>
   resync?: number
   /** Delays between failed watches. */
   backoff?: Backoff
+  times?: InformerTimes
 }
+
+export interface InformerTimes {
+  /** A watch that received nothing for this long is opened again. API servers send a bookmark every minute. */
+  silenceMs: number
+  /** Without a list, event or new watch for this long, the cache counts as out of date. */
+  staleMs: number
+}
+
+const defaultTimes: InformerTimes = { silenceMs: 90_000, staleMs: 120_000 }
 
 export interface Informer<T> {
   /** Runs until the signal. Resolves after the first complete list; rejects only if the signal comes first. */
@@ -32,9 +43,11 @@ export interface Informer<T> {
   by(index: string, value: string): T[]
   /** Reports existing objects as `added` at once. Returns a function that unsubscribes. */
   on(listener: (change: Change<T>) => void): () => void
+  /** Called after each complete list, with the time of its request (performance.now). */
+  onList(listener: (requestedAt: number) => void): () => void
   readonly synced: boolean
-  /** Time of the last list, event or bookmark. */
-  readonly lastEventAt: Date | undefined
+  /** Why the cache may be out of date: not listed, not readable, or not watched. */
+  problem(now?: number): string | undefined
 }
 
 export function createInformer<T extends KubeObject>(
@@ -42,13 +55,28 @@ export function createInformer<T extends KubeObject>(
   resource: Resource<T>,
   options: InformerOptions<T>,
 ): Informer<T> {
-  const { log: outer, index = {}, resync, backoff = { firstMs: 200, maxMs: 10_000 }, ...collection } = options
+  const {
+    log: outer,
+    index = {},
+    resync,
+    backoff = { firstMs: 200, maxMs: 10_000 },
+    times = defaultTimes,
+    ...collection
+  } = options
   const { keep = (object: T) => object, ...selection } = collection
   const log = outer.with({ resource: resource.plural })
   const cache = createCache<T>(index)
   const listeners = new Set<(change: Change<T>) => void>()
+  const listListeners = new Set<(requestedAt: number) => void>()
   let synced = false
-  let lastEventAt: Date | undefined
+  let succeededAt = Date.now()
+  /** Of the last list or watch; undefined after a success. */
+  let failure: unknown
+
+  function succeeded(): void {
+    succeededAt = Date.now()
+    failure = undefined
+  }
 
   function call(listener: (change: Change<T>) => void, change: Change<T>): void {
     try {
@@ -59,30 +87,44 @@ export function createInformer<T extends KubeObject>(
   }
 
   function notify(changes: Change<T>[]): void {
-    lastEventAt = new Date()
     for (const change of changes) for (const listener of listeners) call(listener, change)
   }
 
   async function listAll(signal: AbortSignal): Promise<string> {
+    const requestedAt = performance.now()
     const { items, resourceVersion } = await kube.list(resource, { ...collection, signal })
+    succeeded()
     notify(cache.replaceAll(items))
+    for (const listener of listListeners) listener(requestedAt)
     synced = true
     return resourceVersion
   }
 
-  /** One watch, until the server ends it. Returns the last resourceVersion. */
-  async function watchOnce(signal: AbortSignal, from: string, onEvent: () => void): Promise<string> {
+  /** One watch, until the server ends it or says nothing any more. Returns the last resourceVersion. */
+  async function watchOnce(outer: AbortSignal, from: string, onEvent: () => void): Promise<string> {
     let at = from
+    let hasBookmarks = false
+    const silence = new AbortController()
+    const timer = setTimeout(() => silence.abort(), times.silenceMs)
+    const signal = AbortSignal.any([outer, silence.signal])
     try {
-      for await (const event of kube.watch(resource, { ...selection, resourceVersion: from, signal })) {
-        if (event.type === 'BOOKMARK') notify([])
+      const request = { ...selection, resourceVersion: from, signal, onOpen: succeeded }
+      for await (const event of kube.watch(resource, request)) {
+        timer.refresh()
+        succeeded()
+        if (event.type === 'BOOKMARK') hasBookmarks = true
         else notify(event.type === 'DELETED' ? cache.remove(keep(event.object)) : cache.put(keep(event.object)))
         at = resourceVersionOf(event) ?? at
         onEvent()
       }
     } catch (error) {
       throw new WatchError(at, error)
+    } finally {
+      clearTimeout(timer)
     }
+    // Without bookmarks, nothing may have changed: not worth a warning.
+    if (silence.signal.aborted && hasBookmarks && !outer.aborted)
+      throw new WatchError(at, timedOut(`nothing received for ${times.silenceMs / 1_000} s`))
     return at
   }
 
@@ -107,6 +149,7 @@ export function createInformer<T extends KubeObject>(
       } catch (error) {
         if (signal.aborted) break
         const cause = error instanceof WatchError ? error.cause : error
+        failure = cause
         // A server that answers 410 works. Twice in a row still counts as a failure.
         if (performance.now() - started > stableMs || (isGone(cause) && !wasGone)) resetBackoff()
         wasGone = isGone(cause)
@@ -143,11 +186,19 @@ export function createInformer<T extends KubeObject>(
       for (const object of cache.list()) call(listener, { type: 'added', object })
       return () => listeners.delete(listener)
     },
+    onList(listener) {
+      listListeners.add(listener)
+      return () => listListeners.delete(listener)
+    },
     get synced() {
       return synced
     },
-    get lastEventAt() {
-      return lastEventAt
+    problem(now = Date.now()) {
+      if (!synced) return 'not listed yet'
+      if (isDenied(failure)) return `not readable: ${messageOf(failure)}`
+      if (now - succeededAt < times.staleMs) return undefined
+      const cause = failure === undefined ? '' : `: ${messageOf(failure)}`
+      return `not watched since ${new Date(succeededAt).toISOString()}${cause}`
     },
   }
 }
@@ -163,6 +214,11 @@ class WatchError extends Error {
     super('watch failed', { cause })
     this.at = at
   }
+}
+
+/** The permission or the CRD is gone. */
+function isDenied(cause: unknown): boolean {
+  return [401, 403, 404].includes(kubeErrorIn(cause)?.status ?? 0)
 }
 
 /** After a lost connection or an overloaded server the watch can resume. All other errors, such as 410, need a new list. */

@@ -20,12 +20,18 @@ export interface WatchTimes {
   graceMs: number
 }
 
-export const defaultWatchTimes: WatchTimes = { seconds: () => 290 + Math.floor(Math.random() * 291), graceMs: 30_000 }
+/** Short, because a server checks the rights of a watch only when it starts. */
+export const defaultWatchTimes: WatchTimes = { seconds: () => 90 + Math.floor(Math.random() * 91), graceMs: 30_000 }
 
 export async function* watchStream<T extends KubeObject>(
   transport: Transport,
   resource: Resource<T>,
-  request: { path: string; query: Record<string, string | undefined>; signal?: AbortSignal | undefined },
+  request: {
+    path: string
+    query: Record<string, string | undefined>
+    signal?: AbortSignal | undefined
+    onOpen?: (() => void) | undefined
+  },
   times: WatchTimes,
 ): AsyncGenerator<WatchEvent<T>> {
   const { path, query, signal } = request
@@ -50,6 +56,7 @@ export async function* watchStream<T extends KubeObject>(
       query: { ...query, watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: String(seconds) },
       signal: abort.signal,
     })
+    request.onOpen?.()
     for await (const line of linesOf(stream)) yield eventFrom(resource, line)
   } catch (error) {
     if (signal?.aborted) return

@@ -46,7 +46,10 @@ export function createConfigWatch(informers: readonly Informer<OpenstackConfig>[
       for (const stop of stops) stop()
     },
     takeForced: key => forced.delete(key),
-    missing: () => (informers.every(informer => informer.synced) ? [] : ['the OpenstackConfigs are not listed yet']),
+    missing: () => {
+      const problems = informers.flatMap(informer => informer.problem() ?? [])
+      return [...new Set(problems)].map(problem => `the OpenstackConfigs are ${problem}`)
+    },
   }
 }
 

@@ -162,9 +162,8 @@ export function createBizConfigSource(options: BizConfigSourceOptions): BizConfi
       get synced() {
         return nodeConfigs.synced
       },
-      get lastEventAt() {
-        return nodeConfigs.lastEventAt
-      },
+      onList: listener => nodeConfigs.onList(listener),
+      problem: now => nodeConfigs.problem(now),
     },
     get: key => documents.get(key),
     list: () => documents.list(),

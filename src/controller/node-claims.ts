@@ -61,8 +61,10 @@ function othersForNode({ configs, nodes }: Caches, config: NodeConfig, node: Nod
   ]
   return [...new Set(found)].filter(other => {
     if (other.metadata.uid === config.metadata.uid) return false
-    // The node name in a MultiNicBizConfig is a hint: only the machine counts.
-    return !(isLegacyEntry(other) || isLegacyEntry(config)) || isSameMachine(machineOf(other), machine)
+    const theirs = machineOf(other)
+    // A config for another machine cannot manage this one, whatever node it names. Without a machine, the name decides,
+    // except in a MultiNicBizConfig, where it is a hint.
+    return theirs && machine ? isSameMachine(theirs, machine) : !isLegacyEntry(other) && !isLegacyEntry(config)
   })
 }
 

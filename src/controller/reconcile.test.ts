@@ -101,6 +101,58 @@ test('of two configs for one node, the older one wins and the other one takes ov
   await cluster.expectConfigured('shared-too')
 })
 
+test('controller H2: a config for another machine is no rival, and takes over nothing', async () => {
+  await cluster.addConfig('foreign', '6f1c2a10-0001-4aaa-8bbb-999999999998', { nodeName: 'claimed' })
+  await cluster.addConfig('claimed', await cluster.addNode('claimed'))
+  await cluster.finishPod(await cluster.endAgent('claimed'))
+  await cluster.expectConfigured('claimed')
+  const foreign = await cluster.configOf('foreign')
+  assert.equal(foreign?.status?.conditions?.[0]?.reason, 'WrongMachine')
+  await remove('claimed')
+  assert.equal(inputOf(await cluster.endAgent('claimed')).mode, 'cleanup')
+  await eventually(async () => assert.equal(await cluster.configOf('claimed'), undefined))
+})
+
+test('controller M4: a config whose finalizer was removed is cleaned up when it is deleted', async () => {
+  await configured('replaced')
+  const config = await cluster.configOf('replaced')
+  assert.ok(config)
+  const { finalizers: _, ...metadata } = config.metadata
+  await cluster.kube.replace(nodeConfigs, { ...config, metadata })
+  await eventually(async () =>
+    assert.deepEqual((await cluster.configOf('replaced'))?.metadata.finalizers, [nodeConfigFinalizer]),
+  )
+  await remove('replaced')
+  assert.equal(inputOf(await cluster.endAgent('replaced')).mode, 'cleanup')
+  await eventually(async () => assert.equal(await cluster.configOf('replaced'), undefined))
+})
+
+test('controller L13: a status that somebody edited is observed again', async () => {
+  await configured('edited')
+  const key = { namespace: cluster.namespace, name: 'edited' }
+  await cluster.kube.patchStatus(nodeConfigs, key, { state: 'Failed', conditions: [], interfaceStatuses: [] })
+  const pod = await cluster.endAgent('edited', { verdict: 'InSync', reason: 'InSync', changed: 0 })
+  assert.equal(inputOf(pod).mode, 'check')
+  await cluster.expectConfigured('edited')
+})
+
+test('a config that is restored from a backup is adopted', async () => {
+  await configured('restored')
+  const { apiVersion, kind, spec, status } = (await cluster.configOf('restored')) ?? assert.fail()
+  await annotate('restored', { 'multinic.io/force-delete': 'true' })
+  await remove('restored')
+  await eventually(async () => assert.equal(await cluster.configOf('restored'), undefined))
+  const labels = { 'velero.io/restore-name': 'night' }
+  const metadata = { namespace: cluster.namespace, name: 'restored', labels, finalizers: [nodeConfigFinalizer] }
+  await cluster.kube.create(nodeConfigs, { apiVersion, kind, metadata, spec })
+  await cluster.kube.patchStatus(nodeConfigs, metadata, { ...status, observedGeneration: 7 })
+  assert.equal(inputOf(await cluster.endAgent('restored')).mode, 'apply')
+  await eventually(async () => {
+    const config = await cluster.configOf('restored')
+    assert.deepEqual([config?.status?.state, config?.status?.observedGeneration], ['Configured', 1])
+  })
+})
+
 test('a deleted config goes after its interfaces are removed', async () => {
   await configured('deleted')
   await remove('deleted')

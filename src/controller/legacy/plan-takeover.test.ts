@@ -11,6 +11,8 @@ const owner = { name: 'w1', older: true, deleting: false }
 const oldJob = aJob(config, { configUid: '', name: 'multinic-agent-w1-g3', uid: 'old' })
 const deleteOldJob = { do: 'deleteJob', name: 'multinic-agent-w1-g3', uid: 'old' } as const
 
+const neverConfigured = [0, 1].map(id => ({ id, macAddress: `fa:16:3e:00:00:0${id}`, status: 'Failed' as const }))
+
 testPlans({
   'a node of a BizConfig waits for a MultiNicNodeConfig of the same node, whichever is older': [
     { config: entry, duplicates: [owner] },
@@ -39,11 +41,11 @@ testPlans({
     'Configured AllInterfacesConfigured: All 2 interfaces configured successfully',
   ],
   'a node that differs is left unchanged': [
-    withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: [] }), adopting),
+    withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: neverConfigured }), adopting),
     'no status update',
   ],
   'the retry annotation applies the spec to a node that differs': [
-    withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: [] }), {
+    withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: neverConfigured }), {
       annotations: { ...adopting.annotations, 'multinic.io/retry': 'now' },
     }),
     'no status update (requeue after 2s)',
@@ -53,7 +55,7 @@ testPlans({
   ],
   'the repair policy applies the spec to a node that differs': [
     {
-      ...withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: [] }), adopting),
+      ...withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: neverConfigured }), adopting),
       policy: { drift: 'repair', cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
     },
     'no status update (requeue after 2s)',
@@ -61,7 +63,10 @@ testPlans({
     createJob(0),
   ],
   'a first check without a report is repeated with a new Job name': [
-    withStatus(aStatus('Failed', 'ReportMissing', 60, { failedAttempts: 1, interfaceStatuses: [] }), adopting),
+    withStatus(
+      aStatus('Failed', 'ReportMissing', 60, { failedAttempts: 1, interfaceStatuses: neverConfigured }),
+      adopting,
+    ),
     'no status update (requeue after 2s)',
     addFinalizer,
     createJob(1, { action: 'check' }),

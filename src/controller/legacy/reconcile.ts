@@ -6,7 +6,7 @@
  */
 import { mergePatch } from '../../contract/json.ts'
 import { type BizConfigStatus, bizConfigAnnotations, bizConfigs } from '../../contract/legacy/biz-config.ts'
-import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
+import { type NodeConfig, nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
 import type { Kube } from '../../kube/api.ts'
 import type { Reconcile } from '../../kube/controller.ts'
 import { isNotFound } from '../../kube/errors.ts'
@@ -51,6 +51,9 @@ export function bizConfigReconciler({ kube, source, mode, now }: BizConfigDeps):
       log.info('all nodes cleaned up, finalizer removed', { name: biz.metadata.name })
       return
     }
+    const isTouched = ({ metadata }: NodeConfig) => metadata.finalizers?.includes(nodeConfigFinalizer)
+    if (!deletionTimestamp && !finalizers.includes(nodeConfigFinalizer) && expanded.entries.some(isTouched))
+      await patch({ finalizers: [...finalizers, nodeConfigFinalizer], resourceVersion })
     // The admission policy rejects changes of objects with this annotation.
     if (mode === 'biz-read-only' && annotations[bizConfigAnnotations.readOnly] === undefined && !deletionTimestamp)
       await patch({ annotations: { [bizConfigAnnotations.readOnly]: 'true' } })

@@ -2,7 +2,7 @@
  * Plans around an agent Job: start one, wait for a running one, report its progress, delete expired ones. Pure.
  */
 import { formatDuration } from '../../contract/duration.ts'
-import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
+import { nodeConfigAnnotations } from '../../contract/node-config.ts'
 import { agentJobName, identityOf } from '../job.ts'
 import type { JobRate } from '../job-rates.ts'
 import { failedAttemptsOf, isCurrent, readyReasonOf } from './config-status.ts'
@@ -31,7 +31,7 @@ export function startJob(
   { specHash }: Requested,
   { action, attempt, takesSlot, rate, replaces }: JobStart,
 ): Plan {
-  const { annotations = {}, finalizers = [], uid } = config.metadata
+  const { annotations = {}, uid } = config.metadata
   const name = agentJobName(identityOf({ config, node, specHash, action, attempt }))
   // The Job controller would restart an ended Job beside the new one if it loses the Pod before it counted it.
   const ended = jobs.filter(
@@ -41,7 +41,6 @@ export function startJob(
   const isRequested = annotations[retry] !== undefined || annotations[check] !== undefined
   return {
     steps: [
-      ...(finalizers.includes(nodeConfigFinalizer) || action === 'cleanup' ? [] : [{ do: 'addFinalizer' } as const]),
       ...ended.map(deleteJob),
       { do: 'createJob', name, action, attempt, takesSlot, ...(rate && { rate }) },
       ...(isRequested ? [{ do: 'clearRequests' } as const] : []),

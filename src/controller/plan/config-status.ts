@@ -1,6 +1,7 @@
 /**
  * Questions about a config that its metadata and status answer. Pure.
  */
+import type { Interface } from '../../contract/interfaces.ts'
 import { bizConfigs } from '../../contract/legacy/biz-config.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../../contract/node-config.ts'
 import type { KubeObject } from '../../contract/object.ts'
@@ -30,6 +31,25 @@ export function isSettled(config: NodeConfig): boolean {
 /** An agent configured the node as it is requested, or a check found differences since. */
 export function isCheckable(config: NodeConfig): boolean {
   return isSettled(config) || (isCurrent(config) && readyReasonOf(config) === 'Drifted')
+}
+
+/** False after somebody edited the status: its parts contradict each other. An entry of a MultiNicBizConfig has only some. */
+export function isConsistent(config: NodeConfig, interfaces: readonly Interface[]): boolean {
+  if (isLegacyEntry(config)) return true
+  const { state, nics, conditions = [], interfaceStatuses = [] } = config.status ?? {}
+  const has = (type: string, value: boolean) =>
+    conditions.some(one => one.type === type && one.status === (value ? 'True' : 'False'))
+  const found = interfaces.flatMap(
+    nic => interfaceStatuses.find(({ id, macAddress }) => id === nic.index && macAddress === nic.macAddress) ?? [],
+  )
+  const ready = found.filter(({ status, pending }) => status === 'Configured' && !pending).length
+  return (
+    has('Ready', state === 'Configured') &&
+    has('Degraded', state === 'Failed') &&
+    found.length === interfaces.length &&
+    nics === `${ready}/${interfaces.length}` &&
+    (state !== 'Configured' || ready === interfaces.length)
+  )
 }
 
 /** Every interface that failed was refused: the same attempt would fail again. */

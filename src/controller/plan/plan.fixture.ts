@@ -21,11 +21,24 @@ export function aStatus(
   more: NodeConfigStatus = {},
 ) {
   const lastProcessed = new Date(start - secondsAgo * 1_000).toISOString()
-  const conditions = [
-    { type: 'Ready', status: state === 'Configured' ? ('True' as const) : ('False' as const), reason },
-  ]
-  const interfaceStatuses = [{ id: 0, lastConfigured: '2025-12-01T00:00:00Z' }]
-  return { observedGeneration: 3, bootID: 'boot-1', state, conditions, lastProcessed, interfaceStatuses, ...more }
+  const condition = (type: string, value: boolean) => ({
+    type,
+    status: value ? ('True' as const) : ('False' as const),
+    reason,
+  })
+  const conditions = [condition('Ready', state === 'Configured'), condition('Degraded', state === 'Failed')]
+  const status = state === 'Configured' ? ('Configured' as const) : ('Failed' as const)
+  const interfaceStatuses: NodeConfigStatus['interfaceStatuses'] = [0, 1].map(id => ({
+    ...{ id, macAddress: `fa:16:3e:00:00:0${id}`, status, reason: 'LinkDown' },
+    lastConfigured: '2025-12-01T00:00:00Z',
+  }))
+  const { interfaceStatuses: nics = interfaceStatuses } = more
+  const ready = nics.filter(one => one.status === 'Configured').length
+  return {
+    ...{ observedGeneration: 3, bootID: 'boot-1', state, conditions, lastProcessed, interfaceStatuses },
+    nics: `${ready}/2`,
+    ...more,
+  }
 }
 export const withStatus = (status: NodeConfigStatus, metadata = {}) => ({ config: aConfig({ status, metadata }) })
 export const configured = aStatus('Configured', 'AllInterfacesConfigured', 60)

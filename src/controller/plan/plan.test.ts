@@ -188,6 +188,7 @@ testPlans({
       jobs: [anEndedJob(config, {}, { endedAt: start - 10_000 })],
     },
     'no status update (requeue after 650s)',
+    addFinalizer,
   ],
   'an ended Job that no TTL controller removed is deleted': [
     {
@@ -195,6 +196,7 @@ testPlans({
       jobs: [anEndedJob(config, {}, { endedAt: start - 700_000 })],
     },
     'no status update',
+    addFinalizer,
     { do: 'deleteJob', name: running.name, uid: 'job-uid' },
   ],
   'a Job starts as soon as a wait is over': [
@@ -227,6 +229,7 @@ testPlans({
       jobs: [anEndedJob(config, missing, { attempt: 2, endedAt: start - 3_000 })],
     },
     'no status update (requeue after 2s)',
+    addFinalizer,
   ],
   'a missing NIC is retried with a new Job name and without a rollout slot': [
     {

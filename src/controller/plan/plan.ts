@@ -16,7 +16,7 @@
  *
  * Pure: `Observed` holds everything that the decision depends on, so the tests are tables and need no cluster.
  */
-import { nodeConfigAnnotations } from '../../contract/node-config.ts'
+import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
 import { instanceIdOf } from '../machine.ts'
 import {
   deleteJob,
@@ -34,6 +34,7 @@ import { checkRound } from './check-schedule.ts'
 import {
   failedAttemptsOf,
   isCheckable,
+  isConsistent,
   isCurrent,
   isLegacyEntry,
   isRebooted,
@@ -52,9 +53,20 @@ import { type Requested, requestedOf } from './requested.ts'
 import { type Plan, pending } from './step.ts'
 
 export function planNodeConfig(observed: Observed): Plan {
+  if (observed.config.metadata.deletionTimestamp || observed.namespaceDeleting) return planDeletion(observed)
+  const plan = decide(observed)
+  return lacksFinalizer(observed, plan) ? { ...plan, steps: [{ do: 'addFinalizer' }, ...plan.steps] } : plan
+}
+
+/** An agent runs or ran on the node, so a deletion has to clean up. Somebody may have removed the finalizer meanwhile. */
+function lacksFinalizer({ config: { metadata, status } }: Observed, { steps }: Plan): boolean {
+  if (metadata.finalizers?.includes(nodeConfigFinalizer)) return false
+  return status?.lastJobName !== undefined || steps.some(step => step.do === 'createJob')
+}
+
+function decide(observed: Observed): Plan {
   const { config, node, otherMachine } = observed
   const { nodeName } = config.spec
-  if (config.metadata.deletionTimestamp || observed.namespaceDeleting) return planDeletion(observed)
 
   const requested = requestedOf(config)
   const job = currentJob(observed, requested)
@@ -167,9 +179,11 @@ function nextAction(observed: Observed, node: NodeFacts, requested: Requested): 
     return { action: 'apply', takesSlot, retry: true }
   if (isRebooted(config, node)) return { action: 'apply', takesSlot: byGo }
 
-  if (isCheckable(config)) {
+  const check = { action: 'check', takesSlot: false } as const
+  const isEdited = !isConsistent(config, requested.interfaces)
+  if (isCheckable(config) || (isEdited && failedAttemptsOf(config) === 0 && status.state === 'Failed')) {
     if (reason === 'Drifted' && policy.drift === 'repair') return { action: 'apply', takesSlot }
-    const check = { action: 'check', takesSlot: false } as const
+    if (isEdited) return { ...check, number: nextAttempt(observed, node, requested, 'check'), rate: 'check' }
     if (annotations[nodeConfigAnnotations.check] !== undefined)
       return { ...check, number: nextAttempt(observed, node, requested, 'check') }
     const { checkIntervalMs } = observed
@@ -186,7 +200,7 @@ function nextAction(observed: Observed, node: NodeFacts, requested: Requested): 
   }
   if (status.state === 'Failed' && reason !== 'SpecInvalid') {
     const isOtherAgent = status.agentHash !== undefined && status.agentHash !== agentHash
-    if (isOtherAgent) return { action: 'apply', takesSlot, retry: true }
+    if (isOtherAgent || isEdited) return { action: 'apply', takesSlot, retry: true }
     if (status.nextAttempt === undefined && isRefused(status.interfaceStatuses ?? [])) return { action: 'none' }
     const delay = failureDelay(failedAttemptsOf(config))
     return elapsed >= delay

@@ -190,6 +190,9 @@ export const nodeConfigStatus = z
     nextAttempt: timestamp
       .optional()
       .meta({ description: 'When the controller retries. Absent if it waits for a change.' }),
+    nodeAddresses: z.array(z.string().max(45)).max(2).optional().meta({
+      description: 'The own addresses of the Node, one of each family. The port that has one is its primary port.',
+    }),
     agentHash: z.string().max(16).optional().meta({
       description: 'Hash of what the last agent ran with: image, settings and facts of the Node.',
     }),

@@ -142,7 +142,7 @@ export const openstackConfigStatus = z
           .string()
           .max(24)
           .optional()
-          .meta({ description: 'Selected ports of all ports, such as 6/8. Primary ports are not counted.' }),
+          .meta({ description: 'Selected ports of all ports in the selection, such as 6/8.' }),
       })
       .optional()
       .meta({ description: 'Ports of these VMs by verdict.' }),

@@ -44,10 +44,10 @@ export const planAnswer = z.object({
 export type OperatorVerdict = z.infer<typeof verdict>
 export type PlanAnswer = z.infer<typeof planAnswer>
 
-/** What becomes of a port or VM. A primary port is neither selected nor ignored: MultiNIC does not manage it. */
+/** What becomes of a port or VM. A port outside the selection is neither selected nor ignored: MultiNIC does not manage it. */
 export type VerdictKind = 'selected' | 'ignored' | 'notManaged'
 
 export function verdictKind(reason: string): VerdictKind {
   if (reason === 'Selected') return 'selected'
-  return reason === 'PrimaryPort' ? 'notManaged' : 'ignored'
+  return reason === 'PrimaryPort' || reason === 'NotSelected' ? 'notManaged' : 'ignored'
 }

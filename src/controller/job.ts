@@ -242,9 +242,15 @@ function inputFor({ config, node, action, specHash, interfaces, serviceCIDRs = [
  */
 function nodeAddressesFor({ addresses }: NodeFacts, interfaces: readonly Interface[]): string[] {
   const requested = new Set(interfaces.flatMap(addressesOf).map(hostPart))
-  const first = [addresses.find(text => !text.includes(':')), addresses.find(text => text.includes(':'))]
+  const first = firstAddresses(addresses)
   const others = addresses.filter(text => !first.includes(text) && !requested.has(text))
-  return [...first.filter(text => text !== undefined), ...others].slice(0, maxNodeNetworks)
+  return [...first, ...others].slice(0, maxNodeNetworks)
+}
+
+/** The first address of each family is always the node's own. */
+export function firstAddresses(addresses: readonly string[]): string[] {
+  const first = [addresses.find(text => !text.includes(':')), addresses.find(text => text.includes(':'))]
+  return first.filter(text => text !== undefined)
 }
 
 export interface Mount {

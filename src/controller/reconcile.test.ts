@@ -48,6 +48,8 @@ test('a config is Configured before its Job is Complete, and then stays unchange
   )
   assert.deepEqual(config.metadata.finalizers, [nodeConfigFinalizer])
   assert.equal(config.status?.interfaceStatuses?.[1]?.observed?.mtu, 1450)
+  // By these the operator recognizes the primary port (M2).
+  assert.deepEqual(config.status?.nodeAddresses, ['10.0.0.11'])
   assert.equal(config.status?.lastJobName, (await cluster.jobsOn('w1'))[0]?.metadata.name)
 
   await cluster.finishPod(pod)

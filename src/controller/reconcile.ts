@@ -17,6 +17,7 @@ import { explain } from '../runtime/errors.ts'
 import { createBucket } from '../runtime/token-bucket.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type ApplyDeps, apply, isNamespaceTerminating } from './apply.ts'
+import { firstAddresses } from './job.ts'
 import type { ControllerMetrics } from './metrics.ts'
 import { nextNodeConditions } from './node-condition.ts'
 import { jobsOfDeletedConfig, type ObserveSources, observe } from './observe.ts'
@@ -26,7 +27,7 @@ import { namespaceDeletingMessage } from './plan/deletion.ts'
 import type { Observed } from './plan/observed.ts'
 import { planNodeConfig } from './plan/plan.ts'
 import type { Plan, Reason, StatusUpdate, Step } from './plan/step.ts'
-import { type Warning, warningOf } from './plan/warning.ts'
+import { warningOf } from './plan/warning.ts'
 import { admissionReasonIn, type PodStartErrors } from './pod-start-errors.ts'
 import type { Rollout } from './rollout.ts'
 import { hasWarning, nextStatus, nextWarning } from './status.ts'
@@ -107,7 +108,7 @@ async function execute(deps: ReconcileDeps, observed: Observed, plan: Plan, base
   }
   // Written even after a failed step, so that the status explains the failure.
   const update = failure ? updateAfterFailure(config, plan, failure) : plan.statusUpdate
-  config = await writeStatus(deps, config, update, warningOf(observed), log)
+  config = await writeStatus(deps, config, update, observed, log)
   if (update?.result) deps.traces.resultWritten(observed, update)
   if (deps.setsNodeCondition) await setNodeCondition(deps, observed, config)
   if (failure) throw failure
@@ -138,11 +139,13 @@ async function writeStatus(
   deps: ReconcileDeps,
   config: NodeConfig,
   update: StatusUpdate | undefined,
-  warning: Warning | undefined,
+  observed: Observed,
   log: Log,
 ): Promise<NodeConfig> {
   const now = deps.now()
-  const status = update ? nextStatus(config, update, now, warning) : nextWarning(config, warning, now)
+  const warning = warningOf(observed)
+  const addresses = observed.node && firstAddresses(observed.node.addresses)
+  const status = update ? nextStatus(config, update, now, warning, addresses) : nextWarning(config, warning, now)
   if (!status) return config
   let after: NodeConfig
   try {

@@ -17,6 +17,7 @@ export function nextStatus(
   update: StatusUpdate,
   now: Date,
   warning?: Warning,
+  nodeAddresses: readonly string[] = config.status?.nodeAddresses ?? [],
 ): NodeConfigStatus | undefined {
   const before = config.status ?? {}
   const at = timestampOf(now)
@@ -49,6 +50,7 @@ export function nextStatus(
     interfaceStatuses,
     failedAttempts: update.failedAttempts,
     ...(bootID !== undefined && { bootID }),
+    ...(nodeAddresses.length > 0 && { nodeAddresses: [...nodeAddresses] }),
     ...(update.nextAttempt !== undefined && { nextAttempt: timestampOf(new Date(update.nextAttempt)) }),
     ...(agentHash !== undefined && { agentHash }),
     ...(checkIntervalMs !== undefined && { checkIntervalSeconds: Math.ceil(checkIntervalMs / 1_000) }),

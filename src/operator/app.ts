@@ -68,7 +68,8 @@ export const operatorApi: Api = {
         port: 'Port id.',
         vm: 'VM id or entry of vmNames.',
         providerId: 'Only objects that deliver to this Biz cluster.',
-        taken: 'true: only selected ports. false: only ignored ports and VMs, without primary ports.',
+        taken:
+          'true: only selected ports. false: only ignored ports and VMs, without ports outside the selected subnets.',
         limit: 'Page size; the Link header points to the next page.',
         cursor: 'Start of the next page, from the Link header.',
       },

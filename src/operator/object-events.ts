@@ -3,6 +3,7 @@
  * again only after it was no longer true.
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import { verdictKind } from '../contract/operator-api.ts'
 import { eventTypeOf, type SyncReason, type VerdictReason } from '../contract/reasons/catalogue.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/keys.ts'
@@ -72,7 +73,7 @@ function onHoldEvent(findings: Findings): ObjectEvent {
 
 /** Every VM has a primary port, and many have ports in other subnets on purpose. */
 function isReported({ reason }: Verdict): boolean {
-  return reason !== 'NoAddress' && reason !== 'PrimaryPort'
+  return verdictKind(reason) !== 'notManaged'
 }
 
 function verdictEvent({ portId, vm, reason, message }: Verdict): ObjectEvent {

@@ -81,28 +81,39 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   ],
   'a port without an address in a selected subnet is ignored': [
     { ports: [aPort(1), outside(2)] },
-    ['send worker-1 0=port-1', 'port-2 NoAddress'],
+    ['send worker-1 0=port-1', 'port-2 NotSelected'],
   ],
   'a port of another network than its subnet is ignored': [
     { ports: [aPort(1, { networkId: 'net-x' })] },
     ['port-1 NetworkMismatch'],
   ],
 
-  'the first port of a VM outside the selected subnets is its primary port': [
-    { ports: [outside(1), aPort(2)] },
-    ['send worker-1 0=port-2', 'port-1 PrimaryPort'],
+  'M2: every port outside the selected subnets is not selected while the addresses of the Node are unknown': [
+    { ports: [outside(1), outside(3, { owner: '', status: 'BUILD', createdAt: '' }), aPort(2)] },
+    ['send worker-1 0=port-2', 'port-1 NotSelected', 'port-3 NotSelected'],
   ],
-  'the primary port of a delivered VM is recognized by its age': [
-    { ports: [aPort(2), outside(1)], delivered: [aNode([aNic(2, 0)])] },
-    ['port-1 PrimaryPort'],
+  'M2: the port with an address of the Node is its primary port, whatever its age': [
+    {
+      ports: [aPort(2), outside(3), outside(9)],
+      delivered: [aNode([aNic(2, 0)], { status: { nodeAddresses: ['fd00::1', '10.9.0.9'] } })],
+    },
+    ['port-3 NotSelected', 'port-9 PrimaryPort'],
   ],
-  'each VM has its own primary port': [
-    { vms: [vm1, vm2], ports: [outside(1), outside(2, { serverId: 'vm-2' }), outside(3, { serverId: 'vm-2' })] },
-    ['port-1 PrimaryPort', 'port-2 PrimaryPort', 'port-3 NoAddress'],
+  'M2: the primary port is never selected, even in a selected subnet': [
+    {
+      ports: [aPort(2), aPort(3)],
+      delivered: [aNode([aNic(2, 0)], { status: { nodeAddresses: ['10.1.0.3'] } })],
+    },
+    ['port-3 PrimaryPort'],
   ],
-  'a primary port is recognized although the name of its VM is unknown': [
-    { vms: [{ entry: 'vm-1', id: 'vm-1', state: 'unknown' }], ports: [outside(1), aPort(2)] },
-    ['port-1 PrimaryPort', 'port-2 NameUnknown', 'vm-1 NameUnknown'],
+  'M2: a delivered port that the agent refused as the primary port keeps its index, and its verdict says so': [
+    {
+      ports: [aPort(2)],
+      delivered: [
+        aNode([aNic(2, 0)], { status: { interfaceStatuses: [{ portId: 'port-2', reason: 'NodeAddress' }] } }),
+      ],
+    },
+    ['port-2 PrimaryPort'],
   ],
 
   'a port that is recreated with the same MAC address keeps the index': [

@@ -10,7 +10,7 @@ import type { Port } from './cloud.ts'
 import { assignIndexes, type Candidate } from './interface-indexes.ts'
 import { type NodeName, nodeNames, vmVerdicts } from './node-names.ts'
 import { type Claim, type DeliveredNode, identityOf, type Observed } from './observed-state.ts'
-import { primaryPort, primaryPortOf } from './primary-port.ts'
+import { hasNodeAddress, isRefusedAsPrimary, primaryPort } from './primary-port.ts'
 import {
   type DeliveredInterface,
   decideOutcomes,
@@ -154,17 +154,18 @@ function selectNewPorts(
   drafts: Map<string, Draft>,
 ): Verdict[] {
   const isDelivered = deliveredPorts(all)
+  const nodes = new Map(all.map(({ vmId, node }) => [vmId, node]))
   // A page that moved while the list was read, or a broken cloud, lists a port twice.
   const unique = new Map(observed.ports.map(port => [port.id, port]))
   const ports = Map.groupBy(unique.values(), port => port.serverId)
   const nodes = new Map(observed.delivered.map(node => [node.nodeName, node]))
   return [...vmsById(observed.vms).keys()].flatMap((vmId): Verdict[] => {
     const own = ports.get(vmId) ?? []
-    const undelivered = own.filter(port => !isDelivered(port)).map(port => ({ port, ...judge(port, observed) }))
-    const primary = primaryPortOf({ undelivered, delivered: own.filter(isDelivered) }, observed.subnets)
+    const node = nodes.get(vmId)
+    const undelivered = own.filter(port => !isDelivered(port)).map(port => ({ port, ...judge(port, node, observed) }))
     const candidates = undelivered.flatMap(({ port, match }) => (match ? [{ port, match }] : []))
     const refused = undelivered.flatMap(({ port, refusal }) =>
-      refusal ? [{ portId: port.id, vm: vmId, ...(port === primary ? primaryPort : refusal) }] : [],
+      refusal ? [{ portId: port.id, vm: vmId, ...refusal }] : [],
     )
     const name = names.get(vmId)
     if (name === undefined || 'reason' in name) {
@@ -186,11 +187,12 @@ function deliveredPorts(delivered: readonly DeliveredInterface[]): (port: Port) 
   return port => ids.has(port.id) || macAddresses.has(`${port.serverId} ${port.macAddress}`)
 }
 
-function judge(port: Port, observed: Observed): { match?: Match; refusal?: Refusal } {
-  const refusal = refusalOfNew(port, observed.rules)
-  if (refusal) return { refusal }
+function judge(port: Port, node: DeliveredNode | undefined, observed: Observed): { match?: Match; refusal?: Refusal } {
+  if (hasNodeAddress(port, node)) return { refusal: primaryPort }
   const match = addressesIn(port, observed.subnets)
-  return 'subnet' in match ? { match } : { refusal: match }
+  if (!('subnet' in match)) return { refusal: match }
+  const refusal = refusalOfNew(port, observed.rules)
+  return refusal ? { refusal } : { match }
 }
 
 function addPorts(draft: Draft, vmId: string, candidates: Candidate[], observed: Observed): Verdict[] {
@@ -238,6 +240,7 @@ function deliveredVerdicts(
       return [{ portId, vm: server, reason: 'VmNotSelected', message }]
     }
     if (outcome.action === 'handOver' || (outcome.action === 'ignore' && server === undefined)) return []
+    if (isRefusedAsPrimary(nic, node)) return [{ portId, vm, ...primaryPort, name: nic.name }]
     return [selected(portId, vm, nic.name, nic.source === source ? undefined : nic.source)]
   })
 }

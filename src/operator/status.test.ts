@@ -164,9 +164,10 @@ test('the time of the last event is written only together with the time of the l
   assert.equal(moved?.events?.lastEventAt, '1970-01-01T00:00:02.000Z')
 })
 
-test('primary ports are neither counted nor listed', () => {
+test('M2: ports outside the selection are neither counted nor listed', () => {
   const primary = { portId: 'p0', vm: 'vm-1', reason: 'PrimaryPort', message: 'primary' } as const
-  const status = after({ findings: { ...nothing, verdicts: [primary, selected] } })
+  const other = { portId: 'p9', vm: 'vm-1', reason: 'NotSelected', message: 'elsewhere' } as const
+  const status = after({ findings: { ...nothing, verdicts: [primary, other, selected] } })
   assert.deepEqual(status.ports, { total: 1, taken: 1, summary: '1/1' })
   assert.equal(conditionText(status, 'Ready'), 'True NoChange: no port is selected')
 })
@@ -293,7 +294,7 @@ test('an object without nodes has no previous target, and an error keeps the tar
 })
 
 test('operator.md 2, 9: Ready and Degraded never contradict each other or another condition', () => {
-  const reason = fc.constantFrom('Selected', 'VmNotFound', 'NoAddress', 'LimitReached' as const)
+  const reason = fc.constantFrom('Selected', 'VmNotFound', 'NotSelected', 'LimitReached' as const)
   const texts = fc.array(fc.constantFrom('a', 'b'), { maxLength: 2 })
   const outcome = fc.record({
     error: fc.option(fc.constant({ reason: 'ViolaPostError' as const, message: 'conflict' }), { nil: undefined }),

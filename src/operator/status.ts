@@ -83,7 +83,7 @@ function nodesSummary(nodes: readonly NodeState[]): OpenstackConfigStatus['nodes
   }
 }
 
-/** Primary ports are not counted: MultiNIC does not manage them. */
+/** Ports outside the selection are not counted: MultiNIC does not manage them. */
 function portsSummary(verdicts: readonly Verdict[]): OpenstackConfigStatus['ports'] {
   const ports = verdicts.filter(({ portId, reason }) => portId !== undefined && verdictKind(reason) !== 'notManaged')
   const { Selected: taken = 0, ...skipped } = countByReason(ports)
@@ -97,9 +97,8 @@ function portsSummary(verdicts: readonly Verdict[]): OpenstackConfigStatus['port
   }
 }
 
-/** Many VMs have ports in other subnets on purpose. */
 function isListed({ reason }: Verdict): boolean {
-  return verdictKind(reason) === 'ignored' && reason !== 'NoAddress'
+  return verdictKind(reason) === 'ignored'
 }
 
 function verdictText({ portId, vm, reason, message }: Verdict): string {

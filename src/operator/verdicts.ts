@@ -87,7 +87,7 @@ export function addressesIn(port: Port, subnets: readonly Subnet[]): Match | Ref
   if (first) return { ...first, addresses: usable.length > 1 ? usable.flatMap(withPrefix) : [] }
   if (all.length > 0)
     return { reason: 'NetworkMismatch', message: 'the selected subnet belongs to another network than the port' }
-  return { reason: 'NoAddress', message: 'the port has no address in a selected subnet' }
+  return { reason: 'NotSelected', message: 'the port has no address in a selected subnet' }
 }
 
 function withPrefix({ address, subnet }: { address: string; subnet: Subnet }): string[] {

@@ -120,7 +120,7 @@ export function verdictsOf(writes: readonly InventoryWrite[]): Verdict[] {
   const skipped: readonly [reason: Verdict['reason'], message: string][] = [
     ['BeforeBaseline', 'the port was created at 2026-10-01T08:12:44Z'],
     ['StatusNotAllowed', 'the status of the port is BUILD'],
-    ['NoAddress', 'the port has no address in a selected subnet'],
+    ['NotSelected', 'the port has no address in a selected subnet'],
     ['DeviceOwnerNotAllowed', 'the device owner of the port is network:dhcp'],
   ]
   const of = (write: InventoryWrite, count: number) =>

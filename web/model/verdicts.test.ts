@@ -31,7 +31,7 @@ test('a port that one OpenstackConfig ignores and another selects is not listed 
 })
 
 test('the same verdict of several OpenstackConfigs is listed once', () => {
-  const one = { config: 'a/a', vm: 'x', reason: 'NoAddress', message: 'no address', portId: 'p' }
+  const one = { config: 'a/a', vm: 'x', reason: 'NotSelected', message: 'no address', portId: 'p' }
   assert.equal(ignoredVerdicts([one, { ...one, config: 'b/b' }], []).length, 1)
   assert.equal(ignoredVerdicts(undefined, nodes).length, 0)
 })

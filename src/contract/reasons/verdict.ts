@@ -11,8 +11,14 @@ export const verdictReasons = {
   },
   PrimaryPort: {
     class: 'normal',
-    en: ['The port is the primary port of the node. MultiNIC does not manage it.', nothingToDo.en],
-    ko: ['노드의 기본 포트입니다. MultiNIC은 이 포트를 관리하지 않습니다.', nothingToDo.ko],
+    en: [
+      'The port has the address of the node, or the agent refused it as the primary port. MultiNIC does not manage it.',
+      nothingToDo.en,
+    ],
+    ko: [
+      '노드의 주소가 있거나 agent가 기본 포트로 판단해 거부한 포트입니다. MultiNIC은 이 포트를 관리하지 않습니다.',
+      nothingToDo.ko,
+    ],
   },
   BeforeBaseline: {
     class: 'warning',
@@ -82,16 +88,10 @@ export const verdictReasons = {
     en: ['Nova has not returned the name of the VM yet. The operator asks again.', 'Wait.'],
     ko: ['Nova가 아직 VM 이름을 반환하지 않았습니다. operator가 다시 조회합니다.', '기다리십시오.'],
   },
-  NoAddress: {
-    class: 'warning',
-    en: [
-      'The port has no address in a selected subnet, so the operator ignores it.',
-      'Add its subnet to the OpenstackConfig, or give the port an address in a selected subnet.',
-    ],
-    ko: [
-      '선택한 서브넷의 주소가 포트에 없어 무시합니다.',
-      'OpenstackConfig에 포트의 서브넷을 추가하거나, 선택한 서브넷의 주소를 포트에 할당하십시오.',
-    ],
+  NotSelected: {
+    class: 'normal',
+    en: ['The port has no address in a selected subnet. MultiNIC does not manage it.', nothingToDo.en],
+    ko: ['선택한 서브넷의 주소가 포트에 없습니다. MultiNIC은 이 포트를 관리하지 않습니다.', nothingToDo.ko],
   },
   PortNotBound: {
     class: 'progress',

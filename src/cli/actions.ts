@@ -39,6 +39,9 @@ export interface Flags extends AccessFlags {
   context?: string
   namespace?: string
   filename?: string
+  /** The node to check. */
+  now?: string
+  timeout?: string
 }
 
 export async function status(io: Io, flags: Flags, nodeName?: string): Promise<Ending> {
@@ -137,6 +140,7 @@ async function findEver(io: Io, flags: Flags, api: Api, what: string): Promise<E
 }
 
 export async function check(io: Io, flags: Flags): Promise<Ending> {
+  if (flags.now !== undefined) return (await import('./node-requests.ts')).checkNow(io, flags, flags.now)
   const api = apiOf(io, flags)
   const { provider } = flags
   const [deviations, providers] = await Promise.all([api.deviations({ providerId: provider }), api.providers()])

@@ -1,10 +1,11 @@
 /**
- * Names and options of `multinic doctor` and `multinic support-bundle`. Their code is loaded when one of them runs.
+ * Names and options of the commands that use a cluster: `doctor`, `retry` and `support-bundle`. Their code is loaded when one of them runs.
  */
 import { type Command, Option } from 'commander'
 import type { DoctorFlags } from './doctor/doctor.ts'
 import type { Ending, Io } from './io.ts'
 import { messagesIn } from './messages/messages.ts'
+import type { RequestFlags } from './node-requests.ts'
 import type { SupportFlags } from './support-bundle.ts'
 import { userCommand } from './user-command.ts'
 
@@ -21,8 +22,17 @@ export function clusterCommands(io: Io, ended: (ending: Ending) => void): Comman
     .addOption(new Option('-o, --output <format>', help.output).choices(['json', 'yaml']))
     .action(async (flags: DoctorFlags) => ended(await (await import('./doctor/doctor.ts')).doctor(io, flags)))
 
+  const retry = ofCluster('retry', help.retry)
+    .argument('<node>', help.retryNode)
+    .argument('[interface]', help.retryInterface)
+    .option('--timeout <duration>', help.timeout)
+    .option('--no-wait', help.noWait)
+    .action(async (node: string, nic: string | undefined, flags: RequestFlags) =>
+      ended(await (await import('./node-requests.ts')).retry(io, flags, node, nic)),
+    )
+
   const bundle = ofCluster('support-bundle', help.supportBundle)
     .requiredOption('-d, --directory <name>', help.supportDirectory)
     .action(async (flags: SupportFlags) => ended(await (await import('./support-bundle.ts')).supportBundle(io, flags)))
-  return [doctor, bundle]
+  return [retry, doctor, bundle]
 }

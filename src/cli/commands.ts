@@ -76,6 +76,9 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
 
   const check = reading('check', help.check, ...allFormats)
     .addOption(provider())
+    .option('--now <node>', help.checkNow)
+    .option('-n, --namespace <name>', help.namespace)
+    .option('--timeout <duration>', help.timeout)
     .action(run((actions, flags) => actions.check(io, flags)))
 
   const exportCommand = reading('export', help.export, ...allFormats)

@@ -4,9 +4,7 @@
  * The whole state is in the cluster, so you can stop a migration at any point and start it again. An agent that only checks takes
  * over a node. A node that differs from its request stays as it is until you allow changes.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { admissionPolicies, admissionPolicyBindings } from '../../contract/admission.ts'
-import { parseDuration } from '../../contract/duration.ts'
 import { readOnlyPolicy, readOnlyPolicyBinding } from '../../contract/legacy/biz-admission.ts'
 import { bizConfigAnnotations, bizConfigs } from '../../contract/legacy/biz-config.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../../contract/node-config.ts'
@@ -15,6 +13,7 @@ import { type Cluster, withCluster } from '../cluster.ts'
 import { CliError, type Ending, type Io } from '../io.ts'
 import { type Format, print } from '../output.ts'
 import { harmless } from '../render/paint.ts'
+import { waitFor } from '../wait.ts'
 import { type MigrateSourceFlags, readAll } from './migration-input.ts'
 import { isSettled, type Migration, planMigration } from './migration-plan.ts'
 import { migrationLines } from './migration-text.ts'
@@ -27,7 +26,6 @@ export interface MigrateFlags extends MigrateSourceFlags {
   allowChanges?: boolean
 }
 
-const pollMs = 250
 /** Viola takes over objects of this field manager, like those of kubectl. */
 const fieldManager = 'kubectl-multinic'
 
@@ -116,18 +114,6 @@ async function takeOverOne({ kube }: Cluster, row: Migration, flags: MigrateFlag
 
 function takenOverText({ status }: NodeConfig): string {
   return `taken over: ${status?.nics} interfaces as requested (${status?.lastJobName})`
-}
-
-/** Polls until there is a result; undefined after the timeout. */
-export async function waitFor<T>(flags: MigrateFlags, poll: () => Promise<T | undefined>): Promise<T | undefined> {
-  const ms = parseDuration(flags.timeout ?? '5m')
-  if (ms === undefined)
-    throw new CliError(`--timeout: "${flags.timeout}" is not a duration; use 90s or 5m, for example`)
-  for (const until = performance.now() + ms; ; ) {
-    const found = await poll()
-    if (found !== undefined || performance.now() > until) return found
-    await sleep(pollMs)
-  }
 }
 
 /** Phases 2 and 3 require that every node is taken over. */

@@ -46,6 +46,12 @@ export const en = {
     findEver: 'list every interface that has or ever had this complete IP, MAC or port ID',
     findLimit: 'maximum number of matches (default: 50)',
     check: 'list NICs whose state differs from the request (exit code 1 if any)',
+    checkNow: 'let an agent look at this node now, and show what it found',
+    retry: 'apply the config of a node again now, and wait for the result (exit code 1 if it failed)',
+    retryNode: 'name of the node',
+    retryInterface: 'the interface that you repaired, such as multinic1; the agent applies all of the node',
+    timeout: 'maximum wait (default: 5m)',
+    noWait: 'do not wait for the result',
     export: 'write all nodes and NICs (default: CSV)',
     exportAt: 'export the state at this time',
     completion: 'print the completion script of a shell',
@@ -75,6 +81,8 @@ export const en = {
   notFound: (what: string) => `not found: no node, VM, port, IP or MAC matches "${what}"`,
   nodeNotFound: (name: string) => `not found: no node is named ${name}`,
   noHistory: (name: string) => `not found: no history for node ${name}`,
+  noNodeConfig: (name: string, namespace: string) =>
+    `not found: no MultiNicNodeConfig is named ${name} in namespace ${namespace}`,
   nothingAt: (name: string, at: string) => `${name} had no managed interface at ${at}`,
   noMatch: (what: string, at: string | undefined) =>
     `not found: nothing starts with "${what}"${at === undefined ? '' : ` at ${at}`}`,

@@ -28,9 +28,9 @@ import {
 } from '../contract/operator-api.ts'
 import { problem } from '../contract/problem.ts'
 import { elementCounter } from '../runtime/bounded-body.ts'
-import { messageOf } from '../runtime/errors.ts'
 import type { Access, Service } from './access.ts'
 import { CliError } from './io.ts'
+import { whyUnreachable } from './network-errors.ts'
 import { harmless } from './render/paint.ts'
 
 export type Query = Record<string, string | number | undefined>
@@ -157,19 +157,7 @@ async function ask(service: Service, path: string, token: Access['token'], body?
 }
 
 function unreachable({ name, url, setBy }: Service, error: unknown): string {
-  const { code, message } = ((error as Error).cause ?? error) as { code?: string; message?: string }
-  const why = (error as Error).name === 'TimeoutError' ? 'timeout' : (causes[code ?? ''] ?? message ?? messageOf(error))
-  return `cannot reach the ${name} at ${url}: ${why}\nCheck the URL (${setBy}) and the network.`
-}
-
-const causes: Record<string, string> = {
-  ECONNREFUSED: 'connection refused',
-  ENOTFOUND: 'host not found',
-  EAI_AGAIN: 'cannot resolve the host name',
-  ECONNRESET: 'connection reset',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate not trusted; set NODE_EXTRA_CA_CERTS to its CA',
-  SELF_SIGNED_CERT_IN_CHAIN: 'certificate not trusted; set NODE_EXTRA_CA_CERTS to its CA',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate not trusted; set NODE_EXTRA_CA_CERTS to its CA',
+  return `cannot reach the ${name} at ${url}: ${whyUnreachable(error)}\nCheck the URL (${setBy}) and the network.`
 }
 
 function parsed<T>(answer: Answer, schema: z.ZodType<T>): T {

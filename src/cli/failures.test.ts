@@ -56,6 +56,10 @@ const cases: Record<string, Case> = {
     () => ['check', '--inventory', closed],
     /cannot reach the inventory at .*: connection refused\nCheck .*--inventory/,
   ],
+  'HTTPS on a port of HTTP': [
+    () => ['check', '--inventory', stub.url.replace('http:', 'https:')],
+    /cannot reach the inventory at https.*: this port speaks HTTP, not HTTPS; use http:\/\/\n/,
+  ],
   'a web page': [
     () => ['check', '--inventory', `${stub.url}/web`],
     /does not respond like a MultiNIC inventory of this version/,

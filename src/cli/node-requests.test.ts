@@ -22,7 +22,12 @@ after(async () => {
 })
 
 const broken = aNic(0, { status: 'Failed', reason: 'PersistFailed', message: 'read-only file system' })
-const failure = { verdict: 'Failed', reason: 'PersistFailed', message: 'no', interfaces: [broken] } satisfies Partial<AgentReport>
+const failure = {
+  verdict: 'Failed',
+  reason: 'PersistFailed',
+  message: 'no',
+  interfaces: [broken],
+} satisfies Partial<AgentReport>
 
 async function configured(name: string): Promise<void> {
   await cluster.addConfig(name, await cluster.addNode(name))

@@ -97,7 +97,7 @@ function headline(config: NodeConfig): string {
 
 function resultLines(config: NodeConfig): string[] {
   const others = (config.status?.interfaceStatuses ?? []).filter(({ status }) => status !== 'Configured')
-  const line = ({ name = '', status = '', reason = '', message = '' }: (typeof others)[number]) =>
+  const line = ({ name = '', status, reason = '', message = '' }: (typeof others)[number]) =>
     harmless(`  ${name}  ${status}  ${reason}${message && `: ${message}`}`)
   return [headline(config), ...others.map(line)]
 }

@@ -18,6 +18,8 @@ export class KubeError extends Error {
   /** The reason of the server: NotFound, AlreadyExists, Conflict, Invalid, Forbidden, Expired, … */
   readonly reason: string
   declare readonly details?: StatusDetails
+  /** The body, if the server did not send a `Status`. */
+  declare readonly body?: unknown
   /** Retry-After in seconds. */
   declare readonly retryAfter?: number
 
@@ -25,13 +27,14 @@ export class KubeError extends Error {
     status: number,
     reason: string,
     message: string,
-    more: { details?: StatusDetails | undefined; retryAfter?: number | undefined } = {},
+    more: { details?: StatusDetails | undefined; retryAfter?: number | undefined; body?: unknown } = {},
   ) {
     super(message)
     this.name = 'KubeError'
     this.status = status
     this.reason = reason
     if (more.details !== undefined) this.details = more.details
+    if (more.body !== undefined) this.body = more.body
     const retryAfter = more.retryAfter ?? more.details?.retryAfterSeconds
     if (retryAfter !== undefined) this.retryAfter = retryAfter
   }
@@ -46,7 +49,7 @@ export function kubeErrorFrom(status: number, body: unknown, retryAfter?: number
   }
   const text = typeof body === 'string' ? body.trim().slice(0, 200) : ''
   const reason = reasonFor[status] ?? 'Unknown'
-  return new KubeError(status, reason, text ? `HTTP ${status}: ${text}` : `HTTP ${status}`, { retryAfter })
+  return new KubeError(status, reason, text ? `HTTP ${status}: ${text}` : `HTTP ${status}`, { retryAfter, body })
 }
 
 export interface Status {

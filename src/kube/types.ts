@@ -42,7 +42,14 @@ export interface NodeObject extends KubeObject {
   status?: {
     addresses?: { type: string; address: string }[]
     conditions?: NodeCondition[]
-    nodeInfo?: { systemUUID?: string; bootID?: string; osImage?: string; kernelVersion?: string; machineID?: string }
+    nodeInfo?: {
+      systemUUID?: string
+      bootID?: string
+      osImage?: string
+      kernelVersion?: string
+      machineID?: string
+      architecture?: string
+    }
   }
 }
 

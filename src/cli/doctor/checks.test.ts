@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { NodeConfig } from '../../contract/node-config.ts'
+import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { NodeObject } from '../../kube/types.ts'
 import { type ClusterFacts, findingsOf } from './checks.ts'
 
@@ -15,7 +17,37 @@ function aNode(name: string, nodeInfo: object = {}): NodeObject {
 
 const internal = (...addresses: string[]) => addresses.map(address => ({ type: 'InternalIP', address }))
 
-function aConfig(nodeName: string): NodeConfig {
+/** With a status of the controller. */
+function aStuck(name: string, state: 'Failed' | 'InProgress' | 'Pending', reason: string, message: string): NodeConfig {
+  const ready = { type: 'Ready', status: 'False', reason, message, lastTransitionTime: '2026-01-01T10:00:00Z' } as const
+  return { ...aConfig(name), status: { observedGeneration: 1, state, conditions: [ready] } }
+}
+
+function aSource(
+  reason: string,
+  message: string,
+  other?: { type: string; status: 'False'; reason: string },
+  nextSyncAt = new Date(Date.now() + 60_000).toISOString(),
+): OpenstackConfig {
+  const lastTransitionTime = '2026-01-01T10:00:00Z'
+  const status = reason === 'Synced' ? 'True' : 'False'
+  const conditions = [{ type: 'Ready', status, reason, message }, ...(other ? [{ ...other, message: '' }] : [])]
+  return {
+    apiVersion: 'multinic.example.com/v1alpha1',
+    kind: 'OpenstackConfig',
+    metadata: { namespace: 'ns', name: 'main' },
+    spec: { vmNames: ['a'], credentials: { openstackProviderID: 'p', projectID: '0'.repeat(32) } },
+    status: {
+      conditions: conditions.map(one => ({ ...one, lastTransitionTime })) as NonNullable<
+        OpenstackConfig['status']
+      >['conditions'],
+      lastSyncedAt: lastTransitionTime,
+      nextSyncAt,
+    },
+  }
+}
+
+function aConfig(nodeName: string, secondsAgo = 0): NodeConfig {
   const nic = {
     macAddress: 'fa:16:3e:00:00:01',
     address: '10.100.0.10',
@@ -25,7 +57,7 @@ function aConfig(nodeName: string): NodeConfig {
   return {
     apiVersion: 'multinic.io/v1',
     kind: 'MultiNicNodeConfig',
-    metadata: { name: nodeName },
+    metadata: { name: nodeName, creationTimestamp: new Date(Date.now() - secondsAgo * 1_000).toISOString() },
     spec: { nodeName, interfaces: [nic] },
   }
 }
@@ -36,13 +68,34 @@ const good: ClusterFacts = {
   definitions: [{ name: 'x', known: ['v1'], served: { versions: ['v1'], stored: 'v1', established: true } }],
   workloads: [{ name: 'controller', component: 'controller', account: 'multinic-agent', desired: 2, ready: 2 }],
   rights: [{ account: 'multinic-agent', missing: [] }],
-  readiness: [{ name: 'controller', warnings: [] }],
+  readiness: [{ name: 'controller', missing: [], warnings: [] }],
   agentPolicy: 'bound',
   podSecurity: 'privileged',
   nodes: [aNode('a'), aNode('b')],
   configs: [],
   sources: [],
 }
+
+test('services that answered at the last sync are named with its time', () => {
+  const { level, what } = findingsOf({ ...good, sources: [aSource('Synced', '')] }, 'ns').at(-1) ?? {}
+  assert.equal(level, 'ok')
+  assert.match(what ?? '', /^OpenstackConfig ns\/main: Contrabass, Keystone, Neutron, Nova and Viola answered at 2026-/)
+})
+
+test('no namespace without a controller is to be labelled', () => {
+  for (const facts of [{ workloads: [] }, { workloads: 'not served' as const }]) {
+    const found = findingsOf({ ...good, ...facts, podSecurity: undefined }, 'default')
+    assert.doesNotMatch(JSON.stringify(found), /kubectl label namespace/)
+  }
+})
+
+test('the prerequisites of nodes are those of the guide, in its words', async () => {
+  const guide = await readFile(new URL('../../../docs/guides/install.md', import.meta.url), 'utf8')
+  const needed = /nodes with (Linux kernel .* or newer)/.exec(guide)?.[1]
+  assert.ok(needed)
+  const found = findingsOf({ ...good, nodes: [aNode('a', { kernelVersion: '3.10.0' })] }, 'ns')
+  assert.match(found.find(({ level }) => level === 'warn')?.remedy ?? '', new RegExp(`nodes need ${needed}`))
+})
 
 test('a healthy cluster has no finding', () => {
   assert.deepEqual(new Set(findingsOf(good, 'ns').map(({ level }) => level)), new Set(['ok']))
@@ -83,8 +136,13 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
     'bad CRD x stores v2, not v1: another version is installed',
     /make install/,
   ],
+  'a part that is not ready and says why': [
+    { readiness: [{ name: 'inventory', missing: ['database: disk I/O error'] }] },
+    'bad inventory is not ready: database: disk I/O error',
+    /kubectl -n ns logs deployment\/inventory/,
+  ],
   'a part that warns': [
-    { readiness: [{ name: 'viola-api', warnings: ['anybody may write'] }] },
+    { readiness: [{ name: 'viola-api', missing: [], warnings: ['anybody may write'] }] },
     'warn viola-api warns: anybody may write',
     /^$/,
   ],
@@ -128,6 +186,62 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
     'warn cannot list ValidatingAdmissionPolicies',
     /may list them/,
   ],
+  'an API server without Deployments': [
+    { workloads: 'not served' },
+    'warn this API server does not serve Deployments: the components cannot be checked',
+    /-n NAMESPACE of a cluster/,
+  ],
+  'Nodes that are not readable': [{ nodes: undefined }, 'warn cannot list Nodes', /may list them/],
+  'a node of another architecture': [
+    { nodes: [aNode('a', { architecture: 's390x' }), aNode('b')] },
+    'warn node a has architecture s390x',
+    /images for amd64 and arm64/,
+  ],
+  'a node that failed': [
+    { configs: [aStuck('a', 'Failed', 'ApplyFailed', 'multinic0: cannot write x: read-only file system')] },
+    'bad node a is Failed: ApplyFailed: multinic0: cannot write x: read-only file system',
+    /multinic retry a/,
+  ],
+  'a node whose agent cannot start': [
+    { configs: [aStuck('a', 'InProgress', 'ImagePullFailed', 'manifest unknown')] },
+    'bad node a is InProgress: ImagePullFailed: manifest unknown',
+    /image/,
+  ],
+  'nodes with the same cause': [
+    { configs: ['a', 'b', 'c'].map(name => aStuck(name, 'Pending', 'QuotaExceeded', 'pods: 10')) },
+    'bad nodes a, b, c are Pending: QuotaExceeded: pods: 10',
+    /./,
+  ],
+  'a node that nobody processes': [
+    { configs: [aConfig('a', 600)] },
+    'bad node a has a config that no controller has processed for 10 min',
+    /check that the controller runs/,
+  ],
+  'a Contrabass that does not answer': [
+    { sources: [aSource('ContrabassError', 'connection refused')] },
+    'bad Contrabass (OpenstackConfig ns/main): ContrabassError: connection refused',
+    /not reached since 2026-01-01T10:00:00Z: Keystone, Neutron, Nova, Viola/,
+  ],
+  'a Neutron that does not answer': [
+    { sources: [aSource('NeutronPortError', 'timeout')] },
+    'bad Neutron (OpenstackConfig ns/main): NeutronPortError: timeout',
+    /not reached since .*: Nova, Viola/,
+  ],
+  'a config that is wrong': [
+    { sources: [aSource('SubnetNotFound', 'subnet x')] },
+    'bad OpenstackConfig ns/main: SubnetNotFound: subnet x',
+    /./,
+  ],
+  'a bus that does not answer': [
+    { sources: [aSource('Synced', '', { type: 'EventsConnected', status: 'False', reason: 'EventBusUnreachable' })] },
+    'bad message bus (OpenstackConfig ns/main): EventBusUnreachable',
+    /./,
+  ],
+  'an operator that does not sync': [
+    { sources: [aSource('Synced', '', undefined, '2026-01-01T09:00:00Z')] },
+    'bad OpenstackConfig ns/main has not been synced since 2026-01-01T10:00:00Z: the next sync was due 2026-01-01T09:00:00Z',
+    /operator/,
+  ],
   'a machine without an id': [
     { nodes: [aNode('a', { systemUUID: '' })] },
     'bad node a has no SystemUUID',
@@ -141,7 +255,7 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
   'a kernel that is old': [
     { nodes: [aNode('a', { kernelVersion: '3.10.0-1160.el7' })] },
     'warn node a has kernel 3.10.0-1160.el7',
-    /kernel 4\.18 or newer/,
+    /nodes need Linux kernel 4\.18 or newer/,
   ],
   'a cloud provider that lists the addresses of our NICs': [
     {

@@ -7,13 +7,9 @@ import { internalIpRemedy, internalIpsOf, requestedAmong } from '../../contract/
 import type { NodeConfig } from '../../contract/node-config.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { NodeObject } from '../../kube/types.ts'
-
-export interface Finding {
-  level: 'ok' | 'warn' | 'bad'
-  what: string
-  /** What to do about it. */
-  remedy?: string
-}
+import { type Finding, ok, some, unreadable } from './finding.ts'
+import { aboutConfigs } from './node-configs.ts'
+import { aboutSources } from './services.ts'
 
 export interface Definition {
   name: string
@@ -40,8 +36,10 @@ export interface Workload {
 /** Required rights that a ServiceAccount lacks, or why they are unknown. */
 export type ComponentRights = { account: string; missing: readonly string[] } | { account: string; unknown: string }
 
-/** Warnings of a ready component, or why they are unknown. */
-export type Readiness = { name: string; warnings: readonly string[] } | { name: string; unknown: string }
+/** What /readyz of a component says, or why it is unknown. */
+export type Readiness =
+  | { name: string; missing: readonly string[]; warnings?: readonly string[] }
+  | { name: string; unknown: string }
 
 /**
  * Whether an admission policy limits the Jobs of the controller to those of the agent: yes, no, or not offered by this API
@@ -55,7 +53,7 @@ export interface ClusterFacts {
   clockAheadMs: number
   definitions: readonly Definition[]
   /** Undefined if they are not readable. */
-  workloads: readonly Workload[] | undefined
+  workloads: readonly Workload[] | 'not served' | undefined
   rights: readonly ComponentRights[]
   readiness: readonly Readiness[]
   agentPolicy: AgentPolicy
@@ -69,27 +67,25 @@ const minMinor = 20
 const maxSkewMs = 30_000
 /** Older kernels lack noprefixroute for IPv4. */
 const minKernel = [4, 18] as const
+/** Of the images. */
+const architectures = ['amd64', 'arm64']
 
-export function findingsOf(facts: ClusterFacts, namespace: string): Finding[] {
+export function findingsOf(facts: ClusterFacts, namespace: string, now = new Date()): Finding[] {
   return [
     aboutVersion(facts),
     aboutClock(facts),
     ...facts.definitions.map(aboutDefinition),
     ...aboutWorkloads(facts.workloads, namespace),
-    ...facts.readiness.flatMap(aboutReadiness),
+    ...facts.readiness.flatMap(found => aboutReadiness(found, namespace)),
     ...facts.rights.map(aboutRights),
-    ...aboutPodSecurity(facts.podSecurity, namespace),
+    ...(runsAgents(facts, namespace) ? aboutPodSecurity(facts.podSecurity, namespace) : []),
     ...aboutAgentPolicy(facts, namespace),
     ...aboutNodes(facts.nodes),
     ...aboutBackends(facts.nodes),
     ...aboutInternalIps(facts),
-    ...aboutConfigs(facts.configs),
-    ...aboutSources(facts.sources),
+    ...aboutConfigs(facts.configs, now),
+    ...aboutSources(facts.sources, now),
   ]
-}
-
-function ok(what: string): Finding {
-  return { level: 'ok', what }
 }
 
 function aboutVersion({ version: { major, minor } }: ClusterFacts): Finding {
@@ -129,7 +125,21 @@ function aboutDefinition({ name, known, served }: Definition): Finding {
   return ok(`CRD ${name} serves ${served.versions.join(', ')}`)
 }
 
-function aboutWorkloads(workloads: readonly Workload[] | undefined, namespace: string): Finding[] {
+/** Only the namespace of a controller has Pods of the agent. */
+function runsAgents({ workloads, configs = [] }: ClusterFacts, namespace: string): boolean {
+  if (typeof workloads === 'object') return workloads.some(({ component }) => component === 'controller')
+  return configs.some(({ metadata }) => metadata.namespace === namespace)
+}
+
+function aboutWorkloads(workloads: ClusterFacts['workloads'], namespace: string): Finding[] {
+  if (workloads === 'not served')
+    return [
+      {
+        level: 'warn',
+        what: 'this API server does not serve Deployments: the components cannot be checked',
+        remedy: 'check the --kubeconfig, or use -n NAMESPACE of a cluster in which MultiNIC runs',
+      },
+    ]
   if (workloads === undefined) return [unreadable('Deployments')]
   if (workloads.length === 0)
     return [
@@ -150,12 +160,17 @@ function aboutWorkloads(workloads: readonly Workload[] | undefined, namespace: s
   )
 }
 
-function aboutReadiness(found: Readiness): Finding[] {
+function aboutReadiness(found: Readiness, namespace: string): Finding[] {
   const { name } = found
   if ('unknown' in found)
     return [{ level: 'warn', what: `cannot read /readyz of ${name}: ${found.unknown}`, remedy: proxyRemedy }]
-  if (found.warnings.length === 0) return [ok(`${name} reports no warning`)]
-  return found.warnings.map(warning => ({ level: 'warn', what: `${name} warns: ${warning}` }))
+  if (found.missing.length > 0) {
+    const remedy = `run kubectl -n ${namespace} logs deployment/${name}`
+    return found.missing.map(missing => ({ level: 'bad', what: `${name} is not ready: ${missing}`, remedy }))
+  }
+  const { warnings = [] } = found
+  if (warnings.length === 0) return [ok(`${name} reports no warning`)]
+  return warnings.map(warning => ({ level: 'warn', what: `${name} warns: ${warning}` }))
 }
 
 const proxyRemedy = 'use an account that may list pods and get pods/proxy, or forward the port and set --url'
@@ -174,10 +189,6 @@ function aboutRights(found: ComponentRights): Finding {
 }
 
 const reviewRemedy = 'use an account that may create subjectaccessreviews'
-
-function unreadable(what: string): Finding {
-  return { level: 'warn', what: `cannot list ${what}`, remedy: 'use an account that may list them' }
-}
 
 function aboutPodSecurity(enforced: string | undefined, namespace: string): Finding[] {
   if (enforced === 'privileged') return [ok(`namespace ${namespace} allows the Pods of the agent`)]
@@ -199,7 +210,8 @@ function aboutPodSecurity(enforced: string | undefined, namespace: string): Find
   ]
 }
 
-function aboutAgentPolicy({ agentPolicy, workloads = [], version }: ClusterFacts, namespace: string): Finding[] {
+function aboutAgentPolicy({ agentPolicy, workloads, version }: ClusterFacts, namespace: string): Finding[] {
+  if (typeof workloads !== 'object') return []
   const controller = workloads.find(({ component }) => component === 'controller')
   if (!controller) return []
   if (agentPolicy === 'bound') return [ok(`an admission policy limits ${controller.account} to agent Jobs`)]
@@ -215,7 +227,7 @@ function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
   if (nodes === undefined) return [unreadable('Nodes')]
   const found = nodes.flatMap((node): Finding[] => {
     const { name } = node.metadata
-    const { systemUUID, kernelVersion = '' } = node.status?.nodeInfo ?? {}
+    const { systemUUID, kernelVersion = '', architecture } = node.status?.nodeInfo ?? {}
     const findings: Finding[] = []
     if (!systemUUID)
       findings.push({
@@ -227,7 +239,13 @@ function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
       findings.push({
         level: 'warn',
         what: `node ${name} has kernel ${kernelVersion}`,
-        remedy: `use kernel ${minKernel.join('.')} or newer: on older ones the agent fails (docs/guides/agent.md)`,
+        remedy: `nodes need Linux kernel ${minKernel.join('.')} or newer: on older ones the agent fails (docs/guides/install.md)`,
+      })
+    if (architecture !== undefined && !architectures.includes(architecture))
+      findings.push({
+        level: 'warn',
+        what: `node ${name} has architecture ${architecture}`,
+        remedy: `there are images for ${architectures.join(' and ')} (docs/guides/install.md)`,
       })
     const ready = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status
     if (ready === 'Unknown')
@@ -284,33 +302,4 @@ function isOlder(kernel: string): boolean {
   const [, major, minor] = /^(\d+)\.(\d+)/.exec(kernel) ?? []
   if (major === undefined || minor === undefined) return false
   return Number(major) < minKernel[0] || (Number(major) === minKernel[0] && Number(minor) < minKernel[1])
-}
-
-function aboutConfigs(configs: readonly NodeConfig[] | undefined): Finding[] {
-  if (configs === undefined) return []
-  const failed = configs.filter(({ status }) => status?.state === 'Failed').map(({ spec }) => spec.nodeName)
-  if (failed.length === 0) return [ok(`${configs.length} node configs, none failed`)]
-  return [
-    {
-      level: 'bad',
-      what: `${failed.length} of ${configs.length} nodes failed: ${some(failed)}`,
-      remedy: 'run multinic why NODE, or kubectl describe mnnc',
-    },
-  ]
-}
-
-function aboutSources(sources: readonly OpenstackConfig[] | undefined): Finding[] {
-  return (sources ?? []).map(({ metadata, status }): Finding => {
-    const name = `OpenstackConfig ${metadata.namespace}/${metadata.name}`
-    const ready = status?.conditions?.find(({ type }) => type === 'Ready')
-    if (!ready)
-      return { level: 'warn', what: `${name} has not been synced yet`, remedy: 'check that the operator runs' }
-    if (ready.status === 'True') return ok(`${name} is synced`)
-    return { level: 'bad', what: `${name}: ${ready.reason}`, ...(ready.message && { remedy: ready.message }) }
-  })
-}
-
-function some(names: readonly string[]): string {
-  const shown = names.slice(0, 5).join(', ')
-  return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Run, runner } from '../../../test/support/cli.ts'
 import { type ControllerCluster, startControllerCluster } from '../../../test/support/controller-cluster.ts'
+import { serve } from '../../../test/support/http-stub.ts'
 import { openstackConfigs } from '../../contract/openstack-config.ts'
 
 let cluster: ControllerCluster
@@ -13,6 +14,7 @@ before(async () => {
   await cluster.addNode('w1')
   multinic = runner({ KUBECONFIG: cluster.api.kubeconfig })
   const { kube, namespace } = cluster
+  await cluster.addConfig('w1', 'vm-w1')
   await kube.create(openstackConfigs, {
     apiVersion: 'multinic.example.com/v1alpha1',
     kind: 'OpenstackConfig',
@@ -36,6 +38,15 @@ test('the doctor reports what is right, what is wrong and what to do, and exits 
   assert.match(out, /▲ namespace \S+ has no Pod Security label.*\n {4}run kubectl label namespace/)
   assert.match(out, /▲ OpenstackConfig \S+\/main has not been synced yet/)
   assert.match(out, /✗ http:\/\/127\.0\.0\.1:9 does not respond/)
+})
+
+test('the doctor explains a URL with the wrong scheme, and an API that is not there', async () => {
+  const stub = await serve((_request, response) => void response.end('ok'))
+  const { out } = await multinic('doctor', '-n', 'default', '--url', stub.url.replace('http:', 'https:'))
+  await stub.close()
+  assert.match(out, /does not respond\n {4}this port speaks HTTP, not HTTPS; use http:\/\//)
+  assert.match(out, /this API server does not serve Deployments/)
+  assert.doesNotMatch(out, /may list them|kubectl label namespace default/)
 })
 
 test('the doctor prints JSON', async () => {

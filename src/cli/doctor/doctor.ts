@@ -16,20 +16,14 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isNotFound } from '../../kube/errors.ts'
 import { crds, deployments, namespaces, nodes } from '../../kube/resources.ts'
 import type { Resource } from '../../kube/types.ts'
-import { messageOf } from '../../runtime/errors.ts'
 import { textOf } from '../api.ts'
 import { type Cluster, type ClusterFlags, withCluster } from '../cluster.ts'
 import type { Ending, Io } from '../io.ts'
+import { whyUnreachable } from '../network-errors.ts'
 import { type Format, print } from '../output.ts'
 import { harmless, type Tone } from '../render/paint.ts'
-import {
-  type AgentPolicy,
-  type ClusterFacts,
-  type Definition,
-  type Finding,
-  findingsOf,
-  type Workload,
-} from './checks.ts'
+import { type AgentPolicy, type ClusterFacts, type Definition, findingsOf, type Workload } from './checks.ts'
+import type { Finding } from './finding.ts'
 import { readinessOf } from './readiness.ts'
 import { rightsOf } from './rights.ts'
 
@@ -47,7 +41,7 @@ const signs: Record<Finding['level'], [tone: Tone, sign: string]> = {
 
 export async function doctor(io: Io, flags: DoctorFlags): Promise<Ending> {
   const inCluster = await withCluster(io, flags, async cluster =>
-    findingsOf(await factsOf(cluster, io.now()), cluster.namespace),
+    findingsOf(await factsOf(cluster, io.now()), cluster.namespace, io.now()),
   )
   const findings = [...inCluster, ...(await Promise.all((flags.url ?? []).map(checkUrl)))]
   await print(io, flags.output, {
@@ -74,14 +68,15 @@ async function factsOf({ kube, namespace }: Cluster, now: Date): Promise<Cluster
     readable(kube, nodeConfigs),
     readable(kube, openstackConfigs),
   ])
+  const installed = typeof workloads === 'object' ? workloads : []
   return {
     version: { major: Number.parseInt(major, 10), minor: Number.parseInt(minor, 10) },
     clockAheadMs: Number.isNaN(date) ? 0 : now.getTime() - date,
     definitions,
     workloads,
-    rights: await rightsOf(kube, namespace, workloads ?? []),
-    readiness: await readinessOf(kube, namespace, workloads ?? []),
-    agentPolicy: await agentPolicyIn(kube, namespace, workloads ?? []),
+    rights: await rightsOf(kube, namespace, installed),
+    readiness: await readinessOf(kube, namespace, installed),
+    agentPolicy: await agentPolicyIn(kube, namespace, installed),
     podSecurity: place?.metadata.labels?.['pod-security.kubernetes.io/enforce'],
     nodes: allNodes,
     configs,
@@ -157,7 +152,7 @@ interface DeploymentObject extends KubeObject {
   status?: { readyReplicas?: number }
 }
 
-async function workloadsIn(kube: KubeClient, namespace: string): Promise<Workload[] | undefined> {
+async function workloadsIn(kube: KubeClient, namespace: string): Promise<ClusterFacts['workloads']> {
   try {
     const { items } = await kube.list(deployments, { namespace, labelSelector: 'app.kubernetes.io/part-of=multinic' })
     return items.map((one: DeploymentObject) => ({
@@ -169,8 +164,8 @@ async function workloadsIn(kube: KubeClient, namespace: string): Promise<Workloa
       setsNodeCondition: variableOf(one, 'NODE_CONDITION') === 'true',
       ...readyzOf(one),
     }))
-  } catch {
-    return undefined
+  } catch (error) {
+    return isNotFound(error) ? 'not served' : undefined
   }
 }
 
@@ -197,6 +192,6 @@ async function checkUrl(url: string): Promise<Finding> {
     if (answer.ok) return { level: 'ok', what: `${url} is ready` }
     return { level: 'bad', what: `${url} is not ready (HTTP ${answer.status})`, remedy: text }
   } catch (error) {
-    return { level: 'bad', what: `${url} does not respond`, remedy: messageOf(error) }
+    return { level: 'bad', what: `${url} does not respond`, remedy: whyUnreachable(error) }
   }
 }

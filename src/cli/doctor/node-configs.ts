@@ -1,0 +1,55 @@
+/**
+ * Checks of `multinic doctor`: nodes whose config is not applied and does not get there by itself. Pure.
+ */
+import type { NodeConfig } from '../../contract/node-config.ts'
+import { classOf, reasonText } from '../../contract/reasons/catalogue.ts'
+import { type Finding, ok, some } from './finding.ts'
+
+/** The controller writes a status within seconds. */
+const maxUnprocessedMs = 60_000
+
+export function aboutConfigs(configs: readonly NodeConfig[] | undefined, now: Date): Finding[] {
+  if (configs === undefined) return []
+  const unprocessed = configs.flatMap(config => aboutUnprocessed(config, now))
+  const stuck = configs.filter(isStuck)
+  if (stuck.length + unprocessed.length === 0) return [ok(`${configs.length} node configs, none is stuck`)]
+  // Many nodes often have one cause.
+  const byCause = new Map<string, NodeConfig[]>()
+  for (const config of stuck) byCause.set(causeOf(config), [...(byCause.get(causeOf(config)) ?? []), config])
+  return [...unprocessed, ...[...byCause].map(([cause, same]) => aboutCause(cause, same))]
+}
+
+/** Failed, or waiting for something that the catalogue does not call progress. */
+function isStuck(config: NodeConfig): boolean {
+  const { state } = config.status ?? {}
+  const reason = readyOf(config)?.reason ?? ''
+  if (state === 'Failed') return true
+  return state !== undefined && state !== 'Configured' && ['warning', 'attention'].includes(classOf(reason) ?? '')
+}
+
+function aboutCause(cause: string, [first, ...others]: NodeConfig[]): Finding {
+  const names = [first, ...others].flatMap(config => config?.spec.nodeName ?? [])
+  const { remedy = '' } = reasonText((first && readyOf(first)?.reason) ?? '') ?? {}
+  const subject = others.length === 0 ? `node ${names[0]} is` : `nodes ${some(names)} are`
+  return {
+    level: 'bad',
+    what: `${subject} ${cause}`,
+    remedy: [remedy, `Then run multinic retry ${others.length === 0 ? names[0] : 'NODE'}.`].filter(Boolean).join(' '),
+  }
+}
+
+function aboutUnprocessed({ spec, status, metadata }: NodeConfig, now: Date): Finding[] {
+  const since = now.getTime() - Date.parse(metadata.creationTimestamp ?? '')
+  if (status?.state !== undefined || !(since > maxUnprocessedMs)) return []
+  const what = `node ${spec.nodeName} has a config that no controller has processed for ${Math.round(since / 60_000)} min`
+  return [{ level: 'bad', what, remedy: 'check that the controller runs in this cluster and is the leader' }]
+}
+
+function causeOf(config: NodeConfig): string {
+  const { reason = 'no reason', message = '' } = readyOf(config) ?? {}
+  return `${config.status?.state}: ${reason}${message && `: ${message}`}`
+}
+
+function readyOf({ status }: NodeConfig) {
+  return status?.conditions?.find(({ type }) => type === 'Ready')
+}

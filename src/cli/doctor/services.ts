@@ -1,0 +1,77 @@
+/**
+ * Checks of `multinic doctor`: the services that the operator uses, as it has reported them in its OpenstackConfigs. The doctor
+ * needs no credentials of a cloud, and tests exactly what the operator uses. Pure.
+ */
+import type { ConditionStatus } from '../../contract/node-config.ts'
+import type { OpenstackConfig } from '../../contract/openstack-config.ts'
+import { reasonText } from '../../contract/reasons/catalogue.ts'
+import { type Finding, ok } from './finding.ts'
+
+/** In the order in which a sync calls them. */
+const services: readonly (readonly [name: string, errors: RegExp])[] = [
+  ['Contrabass', /^Contrabass/],
+  ['Keystone', /^Keystone/],
+  ['Neutron', /^Neutron/],
+  ['Nova', /^Nova/],
+  ['Viola', /^Viola/],
+]
+
+/** A sync may be late: it waits for its turn. */
+const maxLateMs = 5 * 60_000
+
+export function aboutSources(sources: readonly OpenstackConfig[] | undefined, now: Date): Finding[] {
+  return (sources ?? []).flatMap(source => {
+    const name = `OpenstackConfig ${source.metadata.namespace}/${source.metadata.name}`
+    return [...aboutSync(source, name, now), ...aboutBus(source, name)]
+  })
+}
+
+function aboutSync({ status }: OpenstackConfig, name: string, now: Date): Finding[] {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+  if (!ready)
+    return [{ level: 'warn', what: `${name} has not been synced yet`, remedy: 'check that the operator runs' }]
+  const { lastSyncedAt = 'the beginning', nextSyncAt = '' } = status ?? {}
+  const late: Finding[] =
+    now.getTime() - Date.parse(nextSyncAt) > maxLateMs
+      ? [
+          {
+            level: 'bad',
+            what: `${name} has not been synced since ${lastSyncedAt}: the next sync was due ${nextSyncAt}`,
+            remedy: 'check that the operator runs and is the leader',
+          },
+        ]
+      : []
+  const degraded = status?.conditions?.find(({ type, status: is }) => type === 'Degraded' && is === 'True')
+  // A sync succeeds although Viola refused single nodes.
+  const failed = ready.status === 'True' ? degraded?.reason?.startsWith('Viola') && degraded : ready
+  if (failed) return [...late, failure(failed, name, lastSyncedAt)]
+  if (late.length > 0) return late
+  const named = services.map(([service]) => service)
+  return [ok(`${name}: ${named.slice(0, -1).join(', ')} and ${named.at(-1)} answered at ${lastSyncedAt}`)]
+}
+
+function failure(condition: ConditionStatus, name: string, lastSyncedAt: string): Finding {
+  const { reason = '', message } = condition
+  const at = services.findIndex(([, errors]) => errors.test(reason))
+  const [service] = services[at] ?? []
+  const unreached = at < 0 ? [] : services.slice(at + 1).map(([other]) => other)
+  const remedies = [
+    reasonText(reason)?.remedy ?? '',
+    unreached.length > 0 ? `not reached since ${lastSyncedAt}: ${unreached.join(', ')}` : '',
+  ].filter(Boolean)
+  return {
+    level: 'bad',
+    what: `${service ? `${service} (${name})` : name}: ${reason}${message && `: ${message}`}`,
+    ...(remedies.length > 0 && { remedy: remedies.join(' ') }),
+  }
+}
+
+function aboutBus({ status }: OpenstackConfig, name: string): Finding[] {
+  const events = status?.conditions?.find(({ type }) => type === 'EventsConnected')
+  if (!events || events.status === 'Unknown') return []
+  if (events.status === 'True') return [ok(`message bus (${name}) is connected`)]
+  const { reason = '', message } = events
+  const remedy = reasonText(reason)?.remedy
+  const what = `message bus (${name}): ${reason}${message && `: ${message}`}`
+  return [{ level: 'bad', what, ...(remedy && { remedy }) }]
+}

@@ -15,6 +15,7 @@ import type { ObjectEvents } from './object-events.ts'
 import { type NodePlan, planRelease } from './plan.ts'
 import { providerIdOf } from './provider.ts'
 import { type SyncDeps, withTimeLimit } from './sync.ts'
+import type { ViolaClient } from './viola-client.ts'
 
 export interface DeletionDeps extends SyncDeps {
   kube: Pick<Kube, 'patch'>
@@ -54,11 +55,9 @@ async function removeInterfaces(
 ): Promise<string | undefined> {
   const signal = withTimeLimit(parent, deps.maxSyncMs)
   try {
-    const settings = deps.policy.admit(config)
-    const credentials = await violaCredentialsFor(config, settings, deps.sources(keyOf(config)))
     const providerId = providerIdOf(config)
     const source = keyOf(config)
-    const viola = deps.violaClients.open({ user: source, settings, credentials, providerId })
+    const viola = await openViola(config, deps)
     const planned = async () => planRelease(source, (await viola.list(signal)).nodes, deps.claims(providerId, source))
     const keys = (await planned()).map(node => `${providerId} ${node.instanceId}`)
     const left = await deps.locks.hold(keys, async () => {
@@ -75,6 +74,20 @@ async function removeInterfaces(
   } catch (error) {
     parent.throwIfAborted()
     return messageOf(error)
+  }
+}
+
+/** A namespace is often deleted with its Secrets first: then the client that the object used last removes its interfaces. */
+async function openViola(config: OpenstackConfig, deps: DeletionDeps): Promise<ViolaClient> {
+  const user = keyOf(config)
+  const settings = deps.policy.admit(config)
+  try {
+    const credentials = await violaCredentialsFor(config, settings, deps.sources(user))
+    return deps.violaClients.open({ user, settings, credentials, providerId: providerIdOf(config) })
+  } catch (error) {
+    const last = deps.violaClients.last(user)
+    if (!last) throw error
+    return last
   }
 }
 

@@ -1,5 +1,6 @@
 /** The operator over real HTTP, with the sandbox's Kubernetes API and cloud, and Viola. */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { afterEach, beforeEach, test } from 'node:test'
 import {
   addPort,
@@ -15,6 +16,7 @@ import { type OperatorEnvironment, startOperatorEnvironment } from '../../test/o
 import { eventually } from '../../test/support/eventually.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
+import { secrets } from '../kube/resources.ts'
 
 let environment: OperatorEnvironment
 let storage: Subnet
@@ -229,6 +231,20 @@ test('a hand edit of a node config is undone, and recorded as a hand edit with i
     ),
   )
   await eventually(async () => assert.equal((await environment.nodes())[0]?.spec.interfaces[0]?.mtu, 9000))
+})
+
+test('operator.md 15: interfaces are removed although the Secret was deleted before its object', async () => {
+  const token = (await readFile(environment.caller.tokenFile)).toString('base64')
+  const metadata = { name: 'viola-token', namespace }
+  await environment.kube.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata, data: { token } })
+  attach(worker, storage, { address: '10.10.0.10' })
+  await environment.startOperator()
+  await environment.create({ secrets: { violaTokenSecretRef: { name: 'viola-token', key: 'token' } } })
+  await waitForDelivered(['worker-1: multinic0=10.10.0.10'])
+  await environment.kube.delete(secrets, metadata)
+  await eventually(async () => assert.equal(await condition('Ready'), 'False ConfigError'))
+  await environment.kube.delete(openstackConfigs, { namespace, name: 'main' })
+  await waitForDelivered([])
 })
 
 test('the finalizer of an object is restored at once', async () => {

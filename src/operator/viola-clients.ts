@@ -20,6 +20,8 @@ export interface ViolaRequest {
 
 export interface ViolaClients {
   open(request: ViolaRequest): ViolaClient
+  /** The client that the object used last, since the operator started. */
+  last(user: string): ViolaClient | undefined
   forget(user: string): void
   close(): Promise<void>
 }
@@ -60,6 +62,7 @@ export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
         withPostOnlySupport(createViolaApi({ http, endpoint, providerId, token }), store, { endpoint, providerId }),
       )
     },
+    last: user => clients.of(user),
     forget(user) {
       connections.forget(user)
       clients.forget(user)

@@ -5,6 +5,8 @@
 export interface SharedValues<T> {
   /** The value of the key, created if needed. The user drops the one that it had. */
   use(user: string, key: string, create: () => T): T
+  /** The value that the user took last. */
+  of(user: string): T | undefined
   forget(user: string): void
   all(): T[]
 }
@@ -30,6 +32,7 @@ export function createSharedValues<T>(): SharedValues<T> {
       keys.set(user, key)
       return entry.value
     },
+    of: user => entries.get(keys.get(user) ?? '')?.value,
     forget: leave,
     all: () => [...entries.values()].map(({ value }) => value),
   }

@@ -21,12 +21,18 @@ export function openProgram(): Command {
     .enablePositionalOptions()
 }
 
+/** Wrong use is thrown, so that it has the exit code of wrong use. */
+function throwing(command: Command): Command {
+  command.commands.forEach(throwing)
+  return command.exitOverride()
+}
+
 /** Adds the user commands, then the others, and runs the command of the arguments. */
 export async function runProgram(program: Command, others: readonly Command[]): Promise<void> {
   const users = userCommands(terminalIo(environment(), programLanguage()), ending => {
     if (ending === 'no') process.exitCode = 1
   })
-  for (const command of [...users, ...others]) program.addCommand(command)
+  for (const command of [...users, ...others.map(throwing)]) program.addCommand(command)
   try {
     await program.parseAsync()
   } catch (error) {

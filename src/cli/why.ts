@@ -3,8 +3,9 @@
  */
 import { canonical } from '../contract/address.ts'
 import { addressesOf } from '../contract/interfaces.ts'
-import { type InventoryRecord, type Stage, stages } from '../contract/inventory.ts'
+import type { InventoryRecord } from '../contract/inventory.ts'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
+import { completedStages, type Stage, stages } from '../contract/stages.ts'
 import { type NicView, nicViews, stateOf, stateOfNic } from './status.ts'
 
 export interface NicWhy extends NicView {
@@ -60,7 +61,7 @@ export function whyOf(nodes: readonly NodeWhy[], verdicts: readonly OperatorVerd
 function whysOf(record: InventoryRecord, among: (nic: WireNic) => boolean): NicWhy[] {
   return nicViews(record, among).map(nic => {
     const passed = stateOfNic(record, nic)?.stages ?? {}
-    const waitsFor = nic.status === 'Configured' ? undefined : stages.find(stage => passed[stage] === undefined)
+    const waitsFor = nic.status === 'Configured' ? undefined : stages[completedStages(passed)]
     return { ...nic, stages: passed, ...(waitsFor && Object.keys(passed).length > 0 && { waitsFor }) }
   })
 }

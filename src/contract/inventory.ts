@@ -3,10 +3,10 @@
  */
 import { z } from 'zod'
 import { interfaceSchema, interfaceStatus, states } from './node-config.ts'
+import { stages } from './stages.ts'
 import { opaqueId, timestamp } from './text.ts'
 
-export const stages = ['seen', 'delivered', 'cr', 'job', 'applied', 'verified'] as const
-export type Stage = (typeof stages)[number]
+export { type Stage, stages } from './stages.ts'
 
 export const inventoryConfig = z
   .object({

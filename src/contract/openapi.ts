@@ -4,14 +4,29 @@
 import { z } from 'zod'
 import { problem } from './problem.ts'
 
+/** The description of a parameter, with a schema if it is not any text. */
+export type Parameter = string | { text: string; schema: { type: 'string' | 'integer' } & Record<string, unknown> }
+
+export function integerParameter(text: string, minimum: number, maximum: number): Parameter {
+  return { text, schema: { type: 'integer', minimum, maximum } }
+}
+
+export function timeParameter(text: string): Parameter {
+  return { text, schema: { type: 'string', format: 'date-time' } }
+}
+
+export function choiceParameter(text: string, values: readonly string[]): Parameter {
+  return { text, schema: { type: 'string', enum: values } }
+}
+
 export interface Route {
   method: 'get' | 'post' | 'put' | 'delete'
   /** With `{name}` for parameters. */
   path: string
   summary: string
   /** Query parameters and headers by name; required ones are listed in `required`. */
-  query?: Record<string, string>
-  headers?: Record<string, string>
+  query?: Record<string, Parameter>
+  headers?: Record<string, Parameter>
   required?: string[]
   body?: z.ZodType
   /** Maximum length of the body. Default: 1 MiB. */
@@ -27,6 +42,8 @@ export interface Api {
   description: string
   version: string
   routes: Route[]
+  /** Query parameters that a route does not have are ignored: newer callers may send more. Default: they are refused. */
+  ignoresUnknownQuery?: boolean
 }
 
 export function openApiDocument(api: Api): Record<string, unknown> {
@@ -47,12 +64,12 @@ export function openApiDocument(api: Api): Record<string, unknown> {
 function operationOf(route: Route): object {
   const parameter =
     (place: string) =>
-    ([name, description]: [string, string]) => ({
+    ([name, given]: [string, Parameter]) => ({
       name,
       in: place,
-      description,
+      description: typeof given === 'string' ? given : given.text,
       required: place === 'path' || (route.required ?? []).includes(name),
-      schema: { type: 'string' },
+      schema: typeof given === 'string' ? { type: 'string' } : given.schema,
     })
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): [string, string] => [name, name])
   const parameters = [

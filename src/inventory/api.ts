@@ -14,7 +14,8 @@ import {
   searchHit,
   sessionPath,
 } from '../contract/inventory.ts'
-import type { Api } from '../contract/openapi.ts'
+import { states } from '../contract/node-config.ts'
+import { type Api, choiceParameter, integerParameter, timeParameter } from '../contract/openapi.ts'
 
 const headers = {
   authorization:
@@ -26,7 +27,10 @@ const notModified = { 304: { description: 'Not modified since that ETag.' } }
 const common = [401, 403, 429, 503]
 const records = z.array(inventoryRecord)
 const ofNode = { providerId: 'Required if several providers have a node of this name.' }
-const at = 'State at this time (RFC 3339). Default: now.'
+const at = timeParameter('State at this time (RFC 3339). Default: now.')
+export const maxId = Number.MAX_SAFE_INTEGER
+export const maxPageSize = 5_000
+export const maxEntries = 1_000
 
 export const rootPath = '/v1/inventory'
 export const inventoryPath = `${rootPath}/node-configs`
@@ -46,15 +50,15 @@ export const inventoryApi: Api = {
         providerId: 'Only nodes of this provider.',
         nodeName: 'Only nodes of this name.',
         instanceId: 'Only nodes with this OpenStack VM ID.',
-        state: 'Only nodes in this state: Pending, InProgress, Configured or Failed.',
+        state: choiceParameter('Only nodes in this state.', states),
         networkId: 'Only nodes with an interface in this network.',
         subnetId: 'Only nodes with an interface in this subnet.',
         source: 'Only nodes with an interface of this OpenstackConfig (namespace/name).',
         q: 'Prefix of an IP address, MAC address, port ID, VM ID, node name or provider ID.',
         at,
-        limit: 'Page size; the Link header points to the next page.',
+        limit: integerParameter('Page size; the Link header points to the next page.', 1, maxPageSize),
         cursor: 'Start of the next page, from the Link header.',
-        format: '`csv`: one line per interface instead of JSON.',
+        format: choiceParameter('`csv`: one line per interface instead of JSON.', ['json', 'csv']),
       },
       answers: { 200: { description: 'Node records.', body: records }, ...notModified },
       problems: [400, ...common],
@@ -75,8 +79,8 @@ export const inventoryApi: Api = {
       headers,
       query: {
         ...ofNode,
-        limit: 'Maximum number of entries. Default: 100.',
-        before: 'Only entries older than this ID.',
+        limit: integerParameter('Maximum number of entries. Default: 100.', 1, maxEntries),
+        before: integerParameter('Only entries older than this ID.', 1, maxId),
       },
       answers: { 200: { description: 'History entries.', body: z.array(historyEntry) }, ...notModified },
       problems: [400, 404, ...common],
@@ -88,8 +92,9 @@ export const inventoryApi: Api = {
       headers,
       query: {
         providerId: 'Only nodes of this provider.',
-        limit: 'Maximum number of entries. Default: 100.',
-        before: 'Only entries older than this ID.',
+        nodeName: 'Only nodes of this name.',
+        limit: integerParameter('Maximum number of entries. Default: 100.', 1, maxEntries),
+        before: integerParameter('Only entries older than this ID.', 1, maxId),
       },
       answers: { 200: { description: 'History entries.', body: z.array(historyEntry) }, ...notModified },
       problems: [400, ...common],
@@ -99,7 +104,10 @@ export const inventoryApi: Api = {
       path: `${rootPath}/search`,
       summary: 'Find addresses, MAC addresses, ports, VMs and nodes by prefix.',
       headers,
-      query: { q: 'Prefix of the value.', limit: 'Maximum number of matches. Default: 50.' },
+      query: {
+        q: 'Prefix of the value.',
+        limit: integerParameter('Maximum number of matches. Default: 50.', 1, maxEntries),
+      },
       required: ['q'],
       answers: { 200: { description: 'Matches, each with its location.', body: z.array(searchHit) }, ...notModified },
       problems: [400, ...common],
@@ -124,7 +132,7 @@ export const inventoryApi: Api = {
       headers,
       query: { providerId: 'Only nodes of this provider.' },
       answers: { 200: { description: 'Interfaces with their differences.', body: z.array(deviation) }, ...notModified },
-      problems: common,
+      problems: [400, ...common],
     },
     {
       method: 'get',
@@ -132,9 +140,12 @@ export const inventoryApi: Api = {
       summary: 'Stream history entries as server-sent events. The event ID is the ID of the entry.',
       headers: {
         authorization: headers.authorization,
-        'last-event-id': 'ID of the last received event. The stream resumes after it.',
+        'last-event-id': integerParameter('ID of the last received event. The stream resumes after it.', 0, maxId),
       },
-      query: { providerId: 'Only nodes of this provider.', after: 'Same as last-event-id.' },
+      query: {
+        providerId: 'Only nodes of this provider.',
+        after: integerParameter('Same as last-event-id.', 0, maxId),
+      },
       answers: { 200: { description: 'Event stream.', type: 'text/event-stream' } },
       problems: [400, ...common],
     },
@@ -155,7 +166,7 @@ export const inventoryApi: Api = {
       summary: 'List providers with their nodes.',
       headers,
       answers: { 200: { description: 'Providers.', body: providerCatalog }, ...notModified },
-      problems: common,
+      problems: [400, ...common],
     },
     {
       method: 'get',

@@ -24,7 +24,7 @@ import { sessionHandlers } from '../server/session.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { readRight } from './access.ts'
-import { interfacesPath, inventoryApi, inventoryPath, rootPath } from './api.ts'
+import { interfacesPath, inventoryApi, inventoryPath, maxEntries, maxId, maxPageSize, rootPath } from './api.ts'
 import { csvOf } from './csv.ts'
 import { serveDashboard } from './dashboard.ts'
 import { deviationsOf } from './deviations.ts'
@@ -52,10 +52,8 @@ export interface InventoryAppOptions {
   rateLimit?: number
 }
 
-const maxPageSize = 5_000
 /** No list of a record is longer: interfaces, their addresses and their routes. */
 const maxListLength = 100
-const maxId = Number.MAX_SAFE_INTEGER
 const retryMs = 2_000
 
 export function createInventoryApp({
@@ -152,14 +150,17 @@ export function createInventoryApp({
       return sendJson(request, reply, async () => (await page()).map(withRemedies))
     },
 
-    [`get ${inventoryPath}/{nodeName}`]: (request, reply) =>
-      sendJson(request, reply, async () => withRemedies(await findNode(request))),
+    [`get ${inventoryPath}/{nodeName}`]: async (request, reply) => {
+      // First: an unknown node has no version.
+      const node = await findNode(request)
+      return sendJson(request, reply, async () => withRemedies(node))
+    },
 
     [`get ${inventoryPath}/{nodeName}/history`]: async (request, reply) => {
       const { nodeName } = paramsOf(request)
       const query = queryValues(request)
       const [limit = 100, before = maxId] = [
-        integerValue(query, 'limit', 1, 1_000),
+        integerValue(query, 'limit', 1, maxEntries),
         integerValue(query, 'before', 1, maxId),
       ]
       // A removed node still has a history.
@@ -172,17 +173,19 @@ export function createInventoryApp({
     [`get ${rootPath}/history`]: async (request, reply) => {
       const query = queryValues(request)
       const [limit = 100, before = maxId] = [
-        integerValue(query, 'limit', 1, 1_000),
+        integerValue(query, 'limit', 1, maxEntries),
         integerValue(query, 'before', 1, maxId),
       ]
-      return sendJson(request, reply, () => store.history({ ...optionalValue('providerId', query), limit, before }))
+      return sendJson(request, reply, () =>
+        store.history({ ...optionalValue('providerId', query), ...optionalValue('nodeName', query), limit, before }),
+      )
     },
 
     [`get ${rootPath}/search`]: async (request, reply) => {
       const query = queryValues(request)
       const { q } = query
       if (q === undefined) throw new HttpProblem(400, 'q required')
-      const limit = integerValue(query, 'limit', 1, 1_000)
+      const limit = integerValue(query, 'limit', 1, maxEntries)
       return sendJson(request, reply, () => store.find(q.trim(), limit))
     },
 

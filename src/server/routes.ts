@@ -1,5 +1,6 @@
 /**
- * Serves the routes of an API that is described as data (contract/openapi.ts). Any other method on a path is a 405.
+ * Serves the routes of an API that is described as data (contract/openapi.ts). Any other method on a path is a 405,
+ * and a query parameter that is not in the description is a 400.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Api, Route } from '../contract/openapi.ts'
@@ -10,7 +11,7 @@ export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<
 /** Handlers by `method path`. `before` runs after the headers and before the body is read. */
 export function serveApi(
   app: FastifyInstance,
-  { routes }: Pick<Api, 'routes'>,
+  { routes, ignoresUnknownQuery = false }: Pick<Api, 'routes' | 'ignoresUnknownQuery'>,
   handlers: Record<string, Handler>,
   before: (route: Route, request: FastifyRequest, reply: FastifyReply) => Promise<void> = async () => {},
 ): void {
@@ -18,14 +19,21 @@ export function serveApi(
   for (const route of routes) {
     const handler = handlers[`${route.method} ${route.path}`]
     if (!handler) throw new Error(`no handler for ${route.method} ${route.path}`)
-    const onRequest = (request: FastifyRequest, reply: FastifyReply) => before(route, request, reply)
+    const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
+      await before(route, request, reply)
+      if (!ignoresUnknownQuery) checkQuery(route, queryOf(request))
+    }
     const limit = route.maxBodyBytes === undefined ? {} : { bodyLimit: route.maxBodyBytes }
     app.route({ method: route.method.toUpperCase(), url: urlOf(route.path), onRequest, handler, ...limit })
   }
+  for (const method of ['QUERY', 'TRACE'])
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: method === 'QUERY' })
   for (const [path, ofPath] of Map.groupBy(routes, route => route.path)) {
     const served = ofPath.map(({ method }) => method.toUpperCase())
     app.route({
-      method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter(method => !served.includes(method)),
+      method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'TRACE'].filter(
+        method => !served.includes(method),
+      ),
       url: urlOf(path),
       onRequest: async (_request, reply) => {
         reply.header('allow', served.join(', '))
@@ -33,6 +41,20 @@ export function serveApi(
       },
       handler: async () => {},
     })
+  }
+}
+
+function checkQuery({ query = {} }: Route, given: Record<string, string | undefined>): void {
+  for (const [name, value] of Object.entries(given)) {
+    const known = Object.hasOwn(query, name) ? query[name] : undefined
+    if (known === undefined) {
+      const names = Object.keys(query).join(', ')
+      const message = `unknown query parameter ${JSON.stringify(name)}; ${names ? `use ${names}` : 'there are none'}`
+      throw new HttpProblem(400, message, [{ path: name, message: 'unknown' }])
+    }
+    const values = typeof known === 'string' ? undefined : (known.schema['enum'] as string[] | undefined)
+    if (value && values && !values.includes(value))
+      throw new HttpProblem(400, `${name} must be one of ${values.join(', ')}`)
   }
 }
 

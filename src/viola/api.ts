@@ -1,7 +1,7 @@
 /**
  * Routes of the Viola API as data. The app registers them, and the OpenAPI document is generated from them.
  */
-import type { Api } from '../contract/openapi.ts'
+import type { Api, Parameter } from '../contract/openapi.ts'
 import {
   maxPostBytes,
   providerHeader,
@@ -12,7 +12,10 @@ import {
 } from '../contract/viola.ts'
 
 const headers = {
-  [providerHeader]: 'Provider ID; selects the Biz cluster.',
+  [providerHeader]: {
+    text: 'Provider ID; selects the Biz cluster.',
+    schema: { type: 'string', minLength: 1, maxLength: 253 },
+  } satisfies Parameter,
   authorization: 'Bearer token of a caller with rights on the provider. Not required with a client certificate.',
 }
 const traced = { ...headers, traceparent: 'W3C trace context of the caller, for logs and changed objects.' }
@@ -22,6 +25,7 @@ export const violaApi: Api = {
   title: 'Viola API',
   description: 'Applies node configs as MultiNicNodeConfig objects in the Biz cluster of the provider.',
   version: '1.0',
+  ignoresUnknownQuery: true,
   routes: [
     {
       method: 'post',

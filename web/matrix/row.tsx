@@ -7,6 +7,7 @@ import { type Node, needsAttention, type Severity } from '../model/nodes.ts'
 import { linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { Glyph } from '../ui/glyph.tsx'
+import { withoutPrefix } from './short-address.ts'
 
 interface RowProps {
   node: Node
@@ -57,7 +58,8 @@ export function Row({ node, row, top, prefix, focus, changed }: RowProps) {
                 data-row={row}
                 data-index={index}
                 tabIndex={focus === index ? 0 : -1}
-                aria-label={`${node.nodeName} ${nic.name}: ${t(`severity.${nic.severity}`)}${reason}`}
+                title={nic.address}
+                aria-label={`${node.nodeName} ${nic.name}: ${nic.address} ${t(`severity.${nic.severity}`)}${reason}`}
               >
                 <Glyph severity={nic.severity} />
                 <span class="cell-address">{withoutPrefix(nic.address, prefix)}</span>
@@ -74,17 +76,4 @@ export function Row({ node, row, top, prefix, focus, changed }: RowProps) {
       </tr>
     )
   }, [node, row, top, prefix, focus, changed, t])
-}
-
-/** The first octet, if all addresses share it. */
-export function commonPrefix(nodes: readonly Node[]): string {
-  const [first = '', ...others] = nodes.flatMap(({ nics }) =>
-    nics.flatMap(({ address }) => (/^\d+\./.exec(address) ?? []).slice(0, 1)),
-  )
-  return others.every(each => each === first) ? first : ''
-}
-
-function withoutPrefix(address: string, prefix: string): string {
-  const plain = address.split('/')[0] ?? ''
-  return prefix && plain.startsWith(prefix) ? plain.slice(prefix.length) : plain
 }

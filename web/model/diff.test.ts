@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changesBetween, fieldChangesOf, nicRange, transitionsOf } from './diff.ts'
+import type { InventoryRecord } from '../../src/contract/inventory.ts'
+import { changesBetween, fieldChangesOf, headlineOf, nicRange, transitionsOf } from './diff.ts'
 import { aRecord } from './record.fixture.ts'
 
 test('a change lists the NICs that were added, removed and changed', () => {
@@ -26,4 +27,16 @@ test('names of NICs are shortened to ranges', () => {
   assert.equal(nicRange(['multinic3', 'multinic4']), 'multinic3, 4')
   assert.equal(nicRange(['ens3']), 'ens3')
   assert.equal(nicRange([]), '')
+})
+
+test('experience.md M3: an entry names only the NICs that became what it says', () => {
+  const states = (...all: ('Pending' | 'Configured' | 'Failed')[]) =>
+    aRecord('worker-2', Object.fromEntries(all.map((status, id) => [id, { address: `10.0.0.${id + 1}`, status }])))
+  const before = states('Pending', 'Pending', 'Pending')
+  const headline = (after: InventoryRecord) => {
+    const { nics, severity } = headlineOf({ what: 'status', before, after })
+    return `${nics} ${severity}`
+  }
+  assert.equal(headline(states('Configured', 'Configured', 'Failed')), 'multinic2 failed')
+  assert.equal(headline(states('Configured', 'Configured', 'Pending')), 'multinic0, 1 configured')
 })

@@ -3,7 +3,7 @@
  */
 import type { HistoryEntry, InventoryRecord } from '../../src/contract/inventory.ts'
 import { requestedFields } from './fields.ts'
-import { type Nic, nodeOf, type Severity } from './nodes.ts'
+import { type Nic, nodeOf, type Severity, worstOf } from './nodes.ts'
 
 export interface Change {
   op: 'added' | 'removed' | 'changed'
@@ -91,6 +91,16 @@ export function nicRange(names: readonly string[]): string {
     from === to ? `${from}` : to === from + 1 ? `${from}, ${to}` : `${from}–${to}`,
   )
   return texts.length === 0 ? '' : `multinic${texts.join(', ')}`
+}
+
+/** The worst that the entry changed, and only the NICs that are so now. */
+export function headlineOf(entry: Pick<HistoryEntry, 'what' | 'before' | 'after'>): {
+  nics: string
+  severity: Severity
+} {
+  const changes = changesOf(entry)
+  const severity = worstOf(changes) ?? entrySeverity(entry)
+  return { severity, nics: nicRange(changes.filter(change => change.severity === severity).map(({ nic }) => nic)) }
 }
 
 /** The worst severity of the node after the entry. */

@@ -176,6 +176,21 @@ export function countsOf(nodes: readonly Node[]): Counts {
   return counts
 }
 
+/** Reasons of a NIC whose turn will come, or that somebody paused. */
+const waitingReasons = new Set<string>([
+  ...['AllInterfacesConfigured', 'Applying', 'Configured', 'ConfiguredByOlderAgent', 'InSync', 'Paused', 'Planned'],
+  ...['PreviousJobRunning', 'Released', 'Removed', 'Removing', 'RolloutWaiting'],
+])
+
+/** The NICs that need attention. One function for every count and list of them. */
+export function attentionOf(nodes: readonly Node[]): { node: Node; nic: Nic }[] {
+  const isStuck = ({ severity, reason, remedy }: Nic) =>
+    severity === 'pending' && remedy !== '' && !waitingReasons.has(reason)
+  return nodes.flatMap(node =>
+    node.nics.filter(nic => needsAttention(nic.severity) || isStuck(nic)).map(nic => ({ node, nic })),
+  )
+}
+
 export const needsAttention = (severity: Severity | undefined) =>
   severity === 'failed' || severity === 'drifted' || severity === 'onHold'
 

@@ -1,10 +1,10 @@
 /**
  * The stages of one NIC from port to verified: when it passed each, where it stopped, how long each took. Pure.
  */
-import type { Stage } from '../../src/contract/inventory.ts'
+import { completedStages, type Stage, stages } from '../../src/contract/stages.ts'
 import type { Nic, Node } from './nodes.ts'
 
-export const stages: readonly Stage[] = ['seen', 'delivered', 'cr', 'job', 'applied', 'verified']
+export { stages }
 
 export type StageStatus = 'done' | 'stopped' | 'waiting' | 'running' | 'differs' | 'notReached'
 
@@ -25,7 +25,7 @@ const currentStatus: Partial<Record<Nic['severity'], StageStatus>> = {
 }
 
 export function stagesOf({ severity, stages: times }: Pick<Nic, 'severity' | 'stages'>): StageView[] {
-  const completed = severity === 'configured' || severity === 'drifted' ? stages.length : completedCount(times)
+  const completed = severity === 'configured' || severity === 'drifted' ? stages.length : completedStages(times)
   return stages.map((stage, index) => {
     const at = index < completed ? times[stage] : undefined
     const previous = stages.slice(0, index).findLast(each => times[each] !== undefined)
@@ -38,12 +38,6 @@ export function stagesOf({ severity, stages: times }: Pick<Nic, 'severity' | 'st
     if (index < completed) return 'done'
     return index === completed ? (currentStatus[severity] ?? 'notReached') : 'notReached'
   }
-}
-
-/** Never counts the last stage: a NIC that failed or runs again may have been verified before. */
-function completedCount(times: Nic['stages']): number {
-  const last = stages.findLastIndex(stage => times[stage] !== undefined)
-  return Math.min(last + 1, stages.length - 1)
 }
 
 /** The stage at which the NIC stopped, waits or runs. */

@@ -5,6 +5,8 @@ import { useMemo } from 'preact/hooks'
 import { reconcileCommand } from '../model/commands.ts'
 import { nodeKey, severities } from '../model/nodes.ts'
 import { NodePorts } from '../ports/ports.tsx'
+import { isInHistory } from '../state/api.ts'
+import { useOutcome } from '../state/holders.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { CopyButton } from '../ui/controls.tsx'
@@ -43,13 +45,19 @@ export function NodeByName({ providerId, nodeName }: { providerId: string | unde
             ))}
           </EmptyState>
         ) : (
-          data.complete && (
-            <EmptyState kind="noMatch" title={t('node.notFound', { node: nodeName })} text={t('node.notFoundText')} />
-          )
+          data.complete && <NotFound nodeName={nodeName} />
         )}
       </Panel>
     </>
   )
+}
+
+/** Says that the node was removed only if the history has it. */
+function NotFound({ nodeName }: { nodeName: string }) {
+  const { t } = useUi()
+  const { answer, error = '' } = useOutcome(nodeName, isInHistory, 0) ?? {}
+  const text = answer === undefined ? error : t(answer ? 'node.wasRemoved' : 'node.wasNeverKnown')
+  return <EmptyState kind="noMatch" title={t('node.notFound', { node: nodeName })} text={text} />
 }
 
 function NodePage({ providerId, nodeName }: { providerId: string; nodeName: string }) {
@@ -94,7 +102,7 @@ function NodePage({ providerId, nodeName }: { providerId: string; nodeName: stri
       </div>
       {!node && data.complete && (
         <Panel>
-          <EmptyState kind="noMatch" title={t('node.notFound', { node: nodeName })} text={t('node.notFoundText')} />
+          <NotFound nodeName={nodeName} />
         </Panel>
       )}
       {node && nics.length === 0 && (

@@ -2,7 +2,7 @@
  * The NICs that need attention, worst first, each with its reason and a link.
  */
 import { useMemo } from 'preact/hooks'
-import { type Nic, type Node, needsAttention, severities } from '../model/nodes.ts'
+import { attentionOf, type Nic, type Node, severities } from '../model/nodes.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
@@ -21,11 +21,7 @@ const maxListed = 7
 export function AttentionList({ nics }: { nics: number }) {
   const { t, explain, data, now, language } = useUi()
   const items = useMemo(() => {
-    const found = data.nodes.flatMap(node =>
-      node.nics
-        .filter(nic => needsAttention(nic.severity) || (nic.severity === 'pending' && nic.remedy !== ''))
-        .map((nic): Item => ({ node, nic, since: node.updatedAt })),
-    )
+    const found = attentionOf(data.nodes).map(({ node, nic }): Item => ({ node, nic, since: node.updatedAt }))
     return found.sort(
       (a, b) => severities.indexOf(a.nic.severity) - severities.indexOf(b.nic.severity) || (a.since < b.since ? 1 : -1),
     )

@@ -52,7 +52,10 @@ function Summary({ counts }: { counts: Counts }) {
       <a href={linkTo('nodes')}>
         <span class="label">{t('overview.nodes')}</span>
         <span class="value">{count(counts.nodes, language)}</span>
-        <span class="note">{t('overview.inProgress', { n: counts.inProgress + counts.removing })}</span>
+        <span class="note">
+          {t('overview.inProgress', { n: counts.inProgress })}
+          {counts.removing > 0 && ` · ${t('count.removing', { n: counts.removing })}`}
+        </span>
       </a>
       <a href={linkTo('matrix', { severity: 'configured' })}>
         <span class="label">

@@ -3,7 +3,7 @@
  */
 import { useMemo } from 'preact/hooks'
 import type { HistoryEntry } from '../../src/contract/inventory.ts'
-import { changesOf, entrySeverity, nicRange } from '../model/diff.ts'
+import { changesOf, headlineOf } from '../model/diff.ts'
 import { totalDuration } from '../model/stages.ts'
 import { linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
@@ -39,11 +39,11 @@ function RecentChange({ entry, isNew }: { entry: HistoryEntry; isNew: boolean })
   const record = entry.after ?? entry.before
   const changes = useMemo(() => changesOf(entry), [entry])
   if (!record) return null
-  const nics = nicRange(changes.map(({ nic }) => nic))
+  const { nics, severity } = headlineOf(entry)
   const took = changes.length === 1 && changes[0]?.severity === 'configured' ? readyAfter(entry) : undefined
   return (
     <li class={isNew ? 'new' : ''}>
-      <Glyph severity={entrySeverity(entry)} />
+      <Glyph severity={severity} />
       <div>
         <p>
           <a href={linkToNode(record)}>
@@ -64,7 +64,7 @@ function RecentChange({ entry, isNew }: { entry: HistoryEntry; isNew: boolean })
   )
 
   function summaryOf(): string {
-    return changes.every(({ op }) => op === 'removed') ? t('change.removed') : t(`severity.${entrySeverity(entry)}`)
+    return changes.every(({ op }) => op === 'removed') ? t('change.removed') : t(`severity.${severity}`)
   }
 }
 

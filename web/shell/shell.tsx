@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Language } from '../messages/messages.ts'
-import { needsAttention } from '../model/nodes.ts'
+import { attentionOf } from '../model/nodes.ts'
 import { providersOf } from '../model/providers.ts'
 import { ignoredVerdicts } from '../model/verdicts.ts'
 import { commandKey, type Preferences, type Theme } from '../state/preferences.ts'
@@ -34,10 +34,7 @@ interface ShellProps {
 
 export function Shell({ chosen, choose, search, children }: ShellProps) {
   const { t, data } = useUi()
-  const attention = useMemo(
-    () => data.nodes.reduce((sum, { nics }) => sum + nics.filter(nic => needsAttention(nic.severity)).length, 0),
-    [data.nodes],
-  )
+  const attention = useMemo(() => attentionOf(data.nodes).length, [data.nodes])
   return (
     <>
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>

@@ -90,6 +90,10 @@ export const holders = (q: string, signal: AbortSignal) =>
 export const recentHistory = (limit: number, before?: number) =>
   getJson<HistoryEntry[]>(`${basePath}/history?${query({ limit, before })}`)
 
+/** Whether the history has a node of this name, of any provider. */
+export const isInHistory = async (nodeName: string, signal: AbortSignal) =>
+  (await getJson<HistoryEntry[]>(`${basePath}/history?${query({ nodeName, limit: 1 })}`, signal)).length > 0
+
 export async function nodeHistory(providerId: string, nodeName: string, limit: number, before?: number) {
   try {
     const path = `${basePath}/node-configs/${encodeURIComponent(nodeName)}/history`

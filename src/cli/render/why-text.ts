@@ -40,7 +40,8 @@ function nicLines(nic: NicWhy, options: RenderOptions): string[] {
 
 /** `seen 10:00:00 → delivered 10:00:01 → waiting for cr`, with the date in front. Wide: with full times. */
 function stageLine({ stages: passed, waitsFor }: NicWhy, { paint, wide, texts }: RenderOptions): string[] {
-  const known = stages.flatMap(stage => {
+  const reached = waitsFor === undefined ? stages : stages.slice(0, stages.indexOf(waitsFor))
+  const known = reached.flatMap(stage => {
     const time = passed[stage]
     return time === undefined ? [] : [{ stage, time }]
   })

@@ -15,6 +15,8 @@ export interface Io {
   read(path: string): Promise<string>
   /** True if the output goes to a terminal. */
   terminal: boolean
+  /** Width of the terminal. */
+  columns?: number | undefined
   now(): Date
 }
 

@@ -8,6 +8,7 @@ import { CliError, type Io } from './io.ts'
 import type { Messages } from './messages/en.ts'
 import { messagesIn } from './messages/messages.ts'
 import { type Paint, paintFor } from './render/paint.ts'
+import { wrapped } from './render/wrap.ts'
 
 export type Format = 'wide' | 'json' | 'yaml' | 'csv'
 
@@ -34,7 +35,7 @@ export async function print(io: Io, format: Format | undefined, { data, lines, r
     return io.out(stringify(data, { aliasDuplicateObjects: false, lineWidth: 0 }))
   }
   if (format === 'csv') return io.out(csvText(rows?.() ?? []))
-  const { language } = io
+  const { language, columns } = io
   const options = {
     paint: paintFor(io.terminal, io.env),
     wide: format === 'wide',
@@ -44,6 +45,7 @@ export async function print(io: Io, format: Format | undefined, { data, lines, r
   }
   io.out(
     lines(options)
+      .flatMap(line => (columns === undefined ? [line] : wrapped(line, columns)))
       .map(line => `${line}\n`)
       .join(''),
   )

@@ -65,6 +65,7 @@ test('a command loads neither a component nor the sandbox before it runs', async
     'cluster-commands',
     'legacy/migrate-commands',
     'io',
+    'render/wrap',
     'completion',
     'terminal',
     'user-command',

@@ -20,6 +20,7 @@ export function terminalIo(env: Environment, language: Language): Io {
     note: line => console.error(line),
     read: path => (path === '-' ? text(process.stdin) : readFile(path, 'utf8')),
     terminal: stdout.isTTY === true,
+    columns: stdout.columns,
     now: () => new Date(),
   }
 }

@@ -4,6 +4,7 @@
 import { Command, Option } from 'commander'
 import type { Language } from '../contract/reasons/catalogue.ts'
 import { languages, messagesIn } from './messages/messages.ts'
+import { widthOf } from './render/wrap.ts'
 
 /** `path` is the command with its parents, such as `migrate plan`. */
 export function userCommand(language: Language, name: string, description: string, path = name): Command {
@@ -24,5 +25,9 @@ export function withLanguage(command: Command, language: Language): Command {
     'Options:': headings.options,
     'Commands:': headings.commands,
   }
-  return command.helpOption('-h, --help', helpOption).configureHelp({ styleTitle: title => titles[title] ?? title })
+  return command.helpOption('-h, --help', helpOption).configureHelp({
+    styleTitle: title => titles[title] ?? title,
+    displayWidth: widthOf,
+    minWidthToWrap: 20,
+  })
 }

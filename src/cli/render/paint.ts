@@ -10,8 +10,10 @@ const codes: Record<Tone, number> = { good: 32, bad: 31, busy: 33, dim: 2, stron
 
 export const coloured: Paint = (tone, text) => (text === '' ? '' : `\u001b[${codes[tone]}m${text}\u001b[0m`)
 
-/** Colours only on a terminal, and not with NO_COLOR (https://no-color.org). */
+/** Colours on a terminal, but not with NO_COLOR (https://no-color.org). FORCE_COLOR decides before both, as in Node. */
 export function paintFor(terminal: boolean, env: Readonly<Record<string, string | undefined>>): Paint {
+  const forced = env['FORCE_COLOR']
+  if (forced !== undefined) return forced === '0' || forced === 'false' ? plain : coloured
   return terminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb' ? coloured : plain
 }
 

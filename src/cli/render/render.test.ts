@@ -146,6 +146,9 @@ const terminals: Record<string, [boolean, Record<string, string>, boolean]> = {
   'a terminal has colours': [true, {}, true],
   'a pipe has none': [false, {}, false],
   'NO_COLOR is heard': [true, { NO_COLOR: '1' }, false],
+  'FORCE_COLOR colours a pipe': [false, { FORCE_COLOR: '1' }, true],
+  'FORCE_COLOR is stronger than NO_COLOR': [false, { FORCE_COLOR: '3', NO_COLOR: '1' }, true],
+  'FORCE_COLOR=0 is none': [true, { FORCE_COLOR: '0' }, false],
   'a dumb terminal has none': [true, { TERM: 'dumb' }, false],
 }
 for (const [name, [terminal, env, expected]] of Object.entries(terminals))

@@ -2,6 +2,7 @@
  * Rows as aligned columns, with or without a header. Pure.
  */
 import { type Paint, plain, type Tone } from './paint.ts'
+import { widthOf } from './wrap.ts'
 
 export type Cell = string | undefined | { text: string; tone: Tone }
 
@@ -31,11 +32,4 @@ export function table(head: readonly string[], rows: readonly (readonly Cell[])[
 function textOf(cell: Cell): string {
   const text = typeof cell === 'object' ? cell.text : (cell ?? '')
   return text.replaceAll('\n', ' ')
-}
-
-/** Korean letters take two columns of a terminal. */
-const wide = /[\u1100-\u115f\u3130-\u318f\uac00-\ud7a3\uff01-\uff60]/
-
-function widthOf(text: string): number {
-  return [...text].reduce((width, letter) => width + (wide.test(letter) ? 2 : 1), 0)
 }

@@ -30,7 +30,7 @@ export function sandboxCommand(): Command {
     .option('--simulated', 'simulate nodes in memory instead of namespaces; for many nodes (--nodes 500)')
     .option('--vm', 'nodes are virtual machines in QEMU, with a real kernel, PCI hot-plug and reboots (root)')
     .option('--keep', 'save objects, cloud, inventory and node files, and continue from them at the next up --keep')
-    .option('--nic-delay <duration>', 'time until a hot-plugged NIC appears', parseMilliseconds, 300)
+    .option('--nic-delay <duration>', 'time until a hot-plugged NIC appears (default: 300ms)', parseMilliseconds)
     .option('--rabbitmq <url>', 'RabbitMQ for cloud notifications: amqp://user:password@host/, or local to start one')
     .addOption(kindOption('kubernetes', 'etcd, kube-apiserver and kube-controller-manager'))
     .addOption(kindOption('openstack', 'Keystone, Neutron, Nova and RabbitMQ'))
@@ -41,7 +41,7 @@ export function sandboxCommand(): Command {
           ...more,
           nodes: more.nodes ?? (more.vm ? 1 : 3),
           state: stateDirOf({ ...(dir && { dir }) }),
-          nicDelayMs: nicDelay,
+          nicDelayMs: nicDelay ?? 300,
           rabbitmq: rabbitmq ?? environment()[rabbitmqVariable],
           real: { kubernetes: kubernetes === 'real', openstack: openstack === 'real' },
           program: './bin/multinic',
@@ -134,7 +134,7 @@ interface UpFlags {
   vm?: boolean
   keep?: boolean
   nodes?: number
-  nicDelay: number
+  nicDelay?: number
   rabbitmq?: string
   kubernetes: Kind
   openstack: Kind

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import type { OpenstackConfig } from '../../src/contract/openstack-config.ts'
-import { type ObservedSandbox, sandboxStatus, statusTree } from './status.ts'
+import { nextSteps, type ObservedSandbox, sandboxStatus, statusTree } from './status.ts'
 
 const port = { id: 'port-1', macAddress: 'fa:16:3e:00:00:01', subnet: 'storage' }
 const nic = {
@@ -112,6 +112,12 @@ test('a removal on hold shows the command that approves it', () => {
   const { nodes } = sandboxStatus(observed({ ports: [], configs: [aConfig(configured)], source }))
   assert.equal(nodes[0]?.interfaces[0]?.status, 'OnHold')
   assert.match(nodes[0]?.interfaces[0]?.message ?? '', /annotate osc .*multinic\.io\/release-removals=/)
+})
+
+test('simulated nodes have no shell, so none is suggested', () => {
+  const status = sandboxStatus(observed({ configs: [aConfig(configured)] }))
+  assert.match(nextSteps(status, 'multinic'), /multinic sandbox shell worker-1\n/)
+  assert.doesNotMatch(nextSteps({ ...status, host: 'simulated' }, 'multinic'), /shell/)
 })
 
 test('the tree of many nodes shows the first ones, those not Configured, and a count of the rest', () => {

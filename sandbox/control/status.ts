@@ -206,7 +206,7 @@ function nicLine(nic: InterfaceView): string {
 
 /** Addresses and commands to try next. */
 export function nextSteps(status: SandboxStatus, program: string): string {
-  const { urls, kubeconfigs, tokenFile } = status
+  const { urls, kubeconfigs, tokenFile, host } = status
   return `addresses
   dashboard    ${urls['dashboard']}
   inventory    ${urls['inventory']}/docs
@@ -226,7 +226,6 @@ try
   ${program} sandbox attach --vm ${status.nodes.at(1)?.name ?? 'worker-1'} --subnet storage
   ${program} sandbox detach --vm worker-1 --name multinic0
   ${program} sandbox reboot worker-1
-  ${program} sandbox shell worker-1
-  ${program} sandbox status
+${host === 'simulated' ? '' : `  ${program} sandbox shell worker-1\n`}  ${program} sandbox status
   ${program} sandbox down`
 }

@@ -117,7 +117,7 @@ test('a controller that does not react is named', async () => {
   await controller.stop()
   const { code, error } = await multinic('retry', 'w2', '--timeout', '1s')
   assert.equal(code, 2)
-  assert.match(error, /w2: no result after 1s; the controller has not taken the request: run multinic doctor/)
+  assert.match(error, /w2: no result after 1s; the controller does not react: run multinic doctor/)
   await cluster.kube.patch(
     nodeConfigs,
     { namespace: cluster.namespace, name: 'w2' },

@@ -73,7 +73,7 @@ function request(
     })
     if (!after)
       throw new CliError(
-        `${node}: no result after ${flags.timeout ?? defaultTimeout}; ${taken ? 'the agent is still at work: run multinic why' : 'the controller has not taken the request: run multinic doctor'}`,
+        `${node}: no result after ${flags.timeout ?? defaultTimeout}; ${taken ? 'the agent is still at work: run multinic why' : 'the controller does not react: run multinic doctor'}`,
       )
     io.out(`${resultLines(after).join('\n')}\n`)
     return after.status?.state === 'Configured' && readyOf(after)?.status === 'True' ? 'yes' : 'no'

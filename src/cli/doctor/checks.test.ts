@@ -77,14 +77,14 @@ const good: ClusterFacts = {
 }
 
 test('services that answered at the last sync are named with its time', () => {
-  const { level, what } = findingsOf({ ...good, sources: [aSource('Synced', '')] }, 'ns').at(-1) ?? {}
+  const { level, what } = findingsOf({ ...good, sources: [aSource('Synced', '')] }, 'ns', new Date()).at(-1) ?? {}
   assert.equal(level, 'ok')
   assert.match(what ?? '', /^OpenstackConfig ns\/main: Contrabass, Keystone, Neutron, Nova and Viola answered at 2026-/)
 })
 
 test('no namespace without a controller is to be labelled', () => {
   for (const facts of [{ workloads: [] }, { workloads: 'not served' as const }]) {
-    const found = findingsOf({ ...good, ...facts, podSecurity: undefined }, 'default')
+    const found = findingsOf({ ...good, ...facts, podSecurity: undefined }, 'default', new Date())
     assert.doesNotMatch(JSON.stringify(found), /kubectl label namespace/)
   }
 })
@@ -93,12 +93,12 @@ test('the prerequisites of nodes are those of the guide, in its words', async ()
   const guide = await readFile(new URL('../../../docs/guides/install.md', import.meta.url), 'utf8')
   const needed = /nodes with (Linux kernel .* or newer)/.exec(guide)?.[1]
   assert.ok(needed)
-  const found = findingsOf({ ...good, nodes: [aNode('a', { kernelVersion: '3.10.0' })] }, 'ns')
+  const found = findingsOf({ ...good, nodes: [aNode('a', { kernelVersion: '3.10.0' })] }, 'ns', new Date())
   assert.match(found.find(({ level }) => level === 'warn')?.remedy ?? '', new RegExp(`nodes need ${needed}`))
 })
 
 test('a healthy cluster has no finding', () => {
-  assert.deepEqual(new Set(findingsOf(good, 'ns').map(({ level }) => level)), new Set(['ok']))
+  assert.deepEqual(new Set(findingsOf(good, 'ns', new Date()).map(({ level }) => level)), new Set(['ok']))
 })
 
 const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy: RegExp]> = {
@@ -274,7 +274,7 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
 }
 for (const [name, [facts, said, remedy]] of Object.entries(cases))
   test(`${name} is reported with a remedy`, () => {
-    const found = findingsOf({ ...good, ...facts }, 'ns').filter(({ level }) => level !== 'ok')
+    const found = findingsOf({ ...good, ...facts }, 'ns', new Date()).filter(({ level }) => level !== 'ok')
     assert.deepEqual(
       found.map(({ level, what }) => `${level} ${what}`),
       [said],

@@ -1,5 +1,5 @@
 /**
- * Checks of `multinic doctor`: nodes whose config is not applied and does not get there by itself. Pure.
+ * Checks of `multinic doctor`: nodes whose config stays unapplied until a person acts. Pure.
  */
 import type { NodeConfig } from '../../contract/node-config.ts'
 import { classOf, reasonText } from '../../contract/reasons/catalogue.ts'

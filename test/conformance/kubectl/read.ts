@@ -13,7 +13,7 @@ export function readCases(session: () => KubectlSession): void {
   test('get shows the columns of the CRD, wide, for all namespaces, with labels, sorted', async () => {
     const { k, namespace } = session()
     const [head, row] = rows(await get('mnnc'))
-    assert.deepEqual(head, ['NAME', 'NODE', 'STATE', 'NICS', 'REASON', 'AGE'])
+    assert.deepEqual(head, ['NAME', 'NODE', 'STATE', 'NICS', 'REASON', 'GENERATION', 'OBSERVED', 'AGE'])
     assert.deepEqual(row?.slice(0, 2), ['worker-1', 'worker-1'])
     assert.match(await get('mnnc', '-o', 'wide', '--show-labels'), /AGE +LABELS\n.*<none>/)
     assert.match(await get('mnnc', '-L', 'zone', '--sort-by=.metadata.name'), /AGE +ZONE\nworker-1/)

@@ -278,7 +278,7 @@ test('find shows where an address is, also as CSV, and who had it before', async
   assert.equal((await multinic('find', '192.0.2.1')).code, 1)
 })
 
-test('experience.md H3, M5: find --ever lists every holder; no answer is an error, not an empty list', async () => {
+test('experience H3, M5: find --ever lists every holder; no answer is an error, not an empty list', async () => {
   await open.recorder.put([aWrite('w3')])
   await open.recorder.put([aWrite('w3', { removed: true })])
   const found = await multinic('find', '--ever', 'port-w3-0')

@@ -36,9 +36,9 @@ function program(name: string, ...words: string[]): Promise<Ended> {
 const cases: Record<string, [words: string[], code: number, says: RegExp]> = {
   'an answer is 0': [['check'], 0, /^0 interfaces on 0 nodes/],
   'a no is 1': [['why', 'nothing'], 1, /not found: no node, VM, port, IP or MAC matches "nothing"/],
-  'experience.md M13: an unknown command is 2': [['bogus'], 2, /unknown command 'bogus'/],
-  'experience.md M13: an unknown command of the sandbox is 2': [['sandbox', 'bogus'], 2, /unknown command 'bogus'/],
-  'experience.md M13: an invalid value for the sandbox is 2': [['sandbox', 'up', '--nodes', 'x'], 2, /--nodes/],
+  'experience M13: an unknown command is 2': [['bogus'], 2, /unknown command 'bogus'/],
+  'experience M13: an unknown command of the sandbox is 2': [['sandbox', 'bogus'], 2, /unknown command 'bogus'/],
+  'experience M13: an invalid value for the sandbox is 2': [['sandbox', 'up', '--nodes', 'x'], 2, /--nodes/],
   'no answer is 2': [['history'], 2, /missing required argument 'node'/],
 }
 for (const name of ['multinic', 'kubectl-multinic'])

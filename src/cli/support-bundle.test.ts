@@ -257,7 +257,7 @@ after(async () => {
   await rm(dir, { recursive: true })
 })
 
-test('controller.md H3: a support bundle contains no text of a place where a person could put a secret', () => {
+test('controller H3: a support bundle contains no text of a place where a person could put a secret', () => {
   assert.ok(planted.size > 100, `${planted.size} secrets planted`)
   const all = [...files.values()].join('\n')
   const found = [...planted].filter(([, secret]) =>

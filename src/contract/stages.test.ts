@@ -9,7 +9,7 @@ import { stages } from './stages.ts'
 const time = '2026-01-01T10:00:00Z'
 const timesOf = (...names: (typeof stages)[number][]) => Object.fromEntries(names.map(name => [name, time]))
 
-test('experience.md M4: CLI and dashboard name the same stage for the same failure', () => {
+test('experience M4: CLI and dashboard name the same stage for the same failure', () => {
   const cases: [times: Partial<Record<(typeof stages)[number], string>>, stage: string][] = [
     [timesOf('seen'), 'delivered'],
     [timesOf('seen', 'delivered', 'cr', 'job'), 'applied'],

@@ -16,7 +16,7 @@ function rotate(clouds: OpenStackClouds): WeakRef<object>[] {
   return Array.from({ length: 50 }, (_, n) => new WeakRef(open(clouds, 'team/main', `project-${n}`)))
 }
 
-test('operator.md 12: a tenant who rotates its project does not fill the memory', async () => {
+test('operator 12: a tenant who rotates its project does not fill the memory', async () => {
   const clouds = createOpenStackClouds({})
   const opened = rotate(clouds)
   assert.equal(await countKept(opened), 1)

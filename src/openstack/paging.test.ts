@@ -37,7 +37,7 @@ async function aCloud(respond: (request: StubRequest) => StubResponse) {
   }
 }
 
-test('operator.md 14: ports are listed 5,000 a page, and one call reads each page', async () => {
+test('operator 14: ports are listed 5,000 a page, and one call reads each page', async () => {
   await using cloud = await aCloud(({ query }) => {
     const from = Number(query.get('marker') ?? 0)
     const ports = portsOf('vm', from, Math.min(pageSize, 12_000 - from))

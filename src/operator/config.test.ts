@@ -61,26 +61,26 @@ const cases: Record<
     false,
   ],
   'an object shortens a timeout': [{}, { violaTimeout: '5s' }, 'violaTimeoutMs', 5_000],
-  'operator.md 8: an object does not extend a timeout beyond the default': [
+  'operator 8: an object does not extend a timeout beyond the default': [
     {},
     { contrabassTimeout: '1h' },
     'contrabassTimeoutMs',
     30_000,
   ],
-  'operator.md 8: an object does not extend a timeout beyond that of the operator': [
+  'operator 8: an object does not extend a timeout beyond that of the operator': [
     { OPENSTACK_TIMEOUT: '2m' },
     { openstackTimeout: '2h' },
     'openstackTimeoutMs',
     120_000,
   ],
-  'operator.md 10: a verification that the operator turned off is not weakened by an object': [
+  'operator 10: a verification that the operator turned off is not weakened by an object': [
     { VIOLA_INSECURE_TLS: 'true' },
     { violaInsecureTLS: true, contrabassInsecureTLS: true, openstackInsecureTLS: false },
     'weakenedTLS',
     ['contrabassInsecureTLS'],
   ],
-  'operator.md 8: an object polls at most twice a second': [{}, { pollFastInterval: '1ns' }, 'pollFastMs', 500],
-  'operator.md 8: an object that always fails is not retried all the time': [
+  'operator 8: an object polls at most twice a second': [{}, { pollFastInterval: '1ns' }, 'pollFastMs', 500],
+  'operator 8: an object that always fails is not retried all the time': [
     { POLL_MIN_INTERVAL: '5s', POLL_ERROR_INTERVAL: '1s' },
     { pollErrorInterval: '1ns' },
     'pollErrorMs',

@@ -68,19 +68,19 @@ const refusals: Record<string, [given: Given, expected: RegExp]> = {
     { env: ownKey, settings: { openstackNovaEndpoint: 'https://attacker' } },
     /spec\.settings\.openstackNovaEndpoint/,
   ],
-  'operator.md 10: an object does not turn off TLS verification of Contrabass for the operator’s key': [
+  'operator 10: an object does not turn off TLS verification of Contrabass for the operator’s key': [
     { env: ownKey, settings: { contrabassInsecureTLS: true } },
     /spec\.settings\.contrabassInsecureTLS: an object cannot turn off TLS verification/,
   ],
-  'operator.md 10: an object does not turn off TLS verification of OpenStack for the operator’s key': [
+  'operator 10: an object does not turn off TLS verification of OpenStack for the operator’s key': [
     { env: ownKey, settings: { openstackInsecureTLS: true } },
     /spec\.settings\.openstackInsecureTLS/,
   ],
-  'operator.md 10: an object does not turn off TLS verification of the bus whose account the operator’s key decrypts': [
+  'operator 10: an object does not turn off TLS verification of the bus whose account the operator’s key decrypts': [
     { env: ownKey, settings: { rabbitmqInsecureTLS: true } },
     /spec\.settings\.rabbitmqInsecureTLS/,
   ],
-  'operator.md 10: an object does not turn off TLS verification of the operator’s Viola': [
+  'operator 10: an object does not turn off TLS verification of the operator’s Viola': [
     { stored: shared, settings: { violaInsecureTLS: true } },
     /spec\.settings\.violaInsecureTLS/,
   ],

@@ -96,7 +96,7 @@ async function reuseName(): Promise<Server> {
   return server
 }
 
-test('operator.md 7: a name that comes to mean another server removes nothing, and says how to approve it', async () => {
+test('operator 7: a name that comes to mean another server removes nothing, and says how to approve it', async () => {
   const server = await reuseName()
   await eventually(
     async () => {
@@ -120,7 +120,7 @@ test('operator.md 7: a name that comes to mean another server removes nothing, a
   await waitForNewServer()
 })
 
-test('operator.md 7: a name that comes to mean another server follows it once Nova records the deletion of the old one', async () => {
+test('operator 7: a name that comes to mean another server follows it once Nova records the deletion of the old one', async () => {
   await reuseName()
   await eventually(async () => assert.equal((await environment.config()).status?.heldRemovals?.length, 1), {
     within: 30_000,

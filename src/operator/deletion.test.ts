@@ -75,7 +75,7 @@ test('with Retain, Viola is not called', async () => {
   assert.deepEqual([events, patches.length], [[], 1])
 })
 
-test('operator.md 8: a Viola that hangs does not keep a deletion, and its worker, beyond the time limit of a sync', async () => {
+test('operator 8: a Viola that hangs does not keep a deletion, and its worker, beyond the time limit of a sync', async () => {
   await using viola = await startStubServer(() => ({ status: 200, hang: true }))
   const { requeue, events } = await releaseAfter(1, aConfig(), viola.url)
   assert.deepEqual(requeue, { after: 5_000 })

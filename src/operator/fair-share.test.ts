@@ -19,7 +19,7 @@ test('a cloud uses a fifth of the workers, a namespace half of that, and the nex
   assert.ok(fairShare.acquire({ namespace: 'a', cloud: 'quick' }, 'a/quick'))
 })
 
-test('operator.md 8: a namespace with a cloud for each object leaves half of the workers to the others', () => {
+test('operator 8: a namespace with a cloud for each object leaves half of the workers to the others', () => {
   const fairShare = createFairShare(100, () => {})
   const counts = ['a', 'b', 'c', 'd'].map(namespace => fill(fairShare, namespace, n => `cloud ${n}`).length)
   assert.deepEqual(counts, [50, 25, 13, 6])

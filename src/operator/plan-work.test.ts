@@ -77,7 +77,7 @@ const states: Record<string, (size: number) => Partial<Observed>> = {
 }
 
 for (const [name, state] of Object.entries(states))
-  test(`operator.md 3: planning ${name}: twice the input is twice the work`, () => {
+  test(`operator 3: planning ${name}: twice the input is twice the work`, () => {
     assertLinear(size => {
       const reads = { count: 0 }
       planNodes(countedReads(observed(state(size)), reads))
@@ -85,7 +85,7 @@ for (const [name, state] of Object.entries(states))
     })
   })
 
-test('operator.md 3: planning the deletion of an object: twice the input is twice the work', () => {
+test('operator 3: planning the deletion of an object: twice the input is twice the work', () => {
   assertLinear(size => {
     const reads = { count: 0 }
     const { nodes, claims } = countedReads({ nodes: many(size, node), claims: many(size, n => selects(n)) }, reads)
@@ -100,7 +100,7 @@ const missing: Record<string, (n: number) => { vmId: string; portId?: string; ma
 }
 
 for (const [name, make] of Object.entries(missing))
-  test(`operator.md 3: checking missing ports ${name}: twice the input is twice the work`, async () => {
+  test(`operator 3: checking missing ports ${name}: twice the input is twice the work`, async () => {
     const reads = { count: 0 }
     const work = async (size: number) => {
       reads.count = 0

@@ -154,14 +154,14 @@ function selectNewPorts(
   drafts: Map<string, Draft>,
 ): Verdict[] {
   const isDelivered = deliveredPorts(all)
-  const nodes = new Map(all.map(({ vmId, node }) => [vmId, node]))
+  const byVm = new Map(all.map(({ vmId, node }) => [vmId, node]))
   // A page that moved while the list was read, or a broken cloud, lists a port twice.
   const unique = new Map(observed.ports.map(port => [port.id, port]))
   const ports = Map.groupBy(unique.values(), port => port.serverId)
-  const nodes = new Map(observed.delivered.map(node => [node.nodeName, node]))
+  const byName = new Map(observed.delivered.map(node => [node.nodeName, node]))
   return [...vmsById(observed.vms).keys()].flatMap((vmId): Verdict[] => {
     const own = ports.get(vmId) ?? []
-    const node = nodes.get(vmId)
+    const node = byVm.get(vmId)
     const undelivered = own.filter(port => !isDelivered(port)).map(port => ({ port, ...judge(port, node, observed) }))
     const candidates = undelivered.flatMap(({ port, match }) => (match ? [{ port, match }] : []))
     const refused = undelivered.flatMap(({ port, refusal }) =>
@@ -173,7 +173,7 @@ function selectNewPorts(
       return [...refused, ...candidates.map(({ port }): Verdict => ({ portId: port.id, vm: vmId, ...refusal }))]
     }
     if (candidates.length === 0) return refused
-    const draft = drafts.get(name.node) ?? newDraft(name.node, vmId, nodes.get(name.node))
+    const draft = drafts.get(name.node) ?? newDraft(name.node, vmId, byName.get(name.node))
     drafts.set(name.node, draft)
     return [...refused, ...addPorts(draft, vmId, candidates, observed)]
   })

@@ -120,7 +120,7 @@ for (const [name, [config, settings, expected]] of Object.entries(namespaces))
   test(name, async () => assert.equal(await check({ rules, settings }, config), expected))
 
 for (const [name, given] of Object.entries({
-  'operator.md 11: without rules a namespace other than the operator’s own is not allowed': {},
+  'operator 11: without rules a namespace other than the operator’s own is not allowed': {},
   'a namespace without a rule is not allowed': { rules: `namespaces: { team-z: { ${all} } }` },
 }))
   test(`${name}, and the error prints the rule to add`, async () => {

@@ -78,19 +78,19 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     { delivered: [five], portChecks: new Map([1, 2, 3, 4, 5].map(n => [`port-${n}`, 'deleted'])) },
     ['remove worker-1'],
   ],
-  'operator.md 7: a name in vmNames that now means another server: Nova is asked about the old one': [
+  'operator 7: a name in vmNames that now means another server: Nova is asked about the old one': [
     { ...reused, deletedVms: new Map() },
     ['vm-9 NameNotUnique', 'check vm-1'],
   ],
-  'operator.md 7: a name in vmNames that now means another server removes nothing while the old one exists': [
+  'operator 7: a name in vmNames that now means another server removes nothing while the old one exists': [
     reused,
     ['vm-9 NameNotUnique', `${onHold(1)}: worker-1 in vmNames now means server vm-9`],
   ],
-  'operator.md 7: a name in vmNames that now means another server, approved': [
+  'operator 7: a name in vmNames that now means another server, approved': [
     { ...reused, removalsApproved: true },
     ['remove worker-1', 'vm-9 NameNotUnique'],
   ],
-  'operator.md 7: a name in vmNames that now means another server, and Nova recorded the deletion of the old one': [
+  'operator 7: a name in vmNames that now means another server, and Nova recorded the deletion of the old one': [
     { ...reused, deletedVms: new Map([['vm-1', true]]) },
     ['remove worker-1', 'vm-9 NameNotUnique'],
   ],
@@ -98,11 +98,11 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     { vms: [{ entry: 'worker-1', state: 'notFound' }], resolvedNames: { 'worker-1': 'vm-1' }, delivered: [one] },
     ['worker-1 VmNotFound', 'check port-1 of vm-1'],
   ],
-  'operator.md 15: a wrong entry of vmNames does not silently keep a VM that was taken out': [
+  'operator 15: a wrong entry of vmNames does not silently keep a VM that was taken out': [
     { vms: [{ entry: 'typo', state: 'notFound' }], delivered: [one], deletedVms: new Map([['vm-1', false]]) },
     ['typo VmNotFound', `${onHold(1)}: typo in vmNames matches no server`],
   ],
-  'operator.md 15: a name without a server does not keep another VM than the one that it meant': [
+  'operator 15: a name without a server does not keep another VM than the one that it meant': [
     { vms: [{ entry: 'other', state: 'notFound' }], resolvedNames: { other: 'vm-3' }, delivered: [one] },
     ['remove worker-1', 'other VmNotFound'],
   ],

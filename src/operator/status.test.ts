@@ -293,7 +293,7 @@ test('an object without nodes has no previous target, and an error keeps the tar
   assert.deepEqual(after({ error, findings: undefined }, after({ findings: here })).deliveredTo, here.target)
 })
 
-test('operator.md 2, 9: Ready and Degraded never contradict each other or another condition', () => {
+test('operator 2, 9: Ready and Degraded never contradict each other or another condition', () => {
   const reason = fc.constantFrom('Selected', 'VmNotFound', 'NotSelected', 'LimitReached' as const)
   const texts = fc.array(fc.constantFrom('a', 'b'), { maxLength: 2 })
   const outcome = fc.record({

@@ -28,7 +28,7 @@ async function aViola(respond: (request: StubRequest) => StubResponse) {
   }
 }
 
-test('operator.md 15: the removal of a node called .. neither calls another path nor turns removals off', async () => {
+test('operator 15: the removal of a node called .. neither calls another path nor turns removals off', async () => {
   await using given = await aViola(({ method }) => ({ status: method === 'DELETE' ? 204 : 200, body: {} }))
   for (const nodeName of ['..', '.', 'worker-1'])
     assert.equal(await given.viola.remove({ nodeName, expectedSpecHash: 'x' }), 'removed')
@@ -151,7 +151,7 @@ for (const [name, status] of [
     )
   })
 
-  test(`operator.md 2: after one odd answer (${name}) Viola is asked again for its list and for removals`, async () => {
+  test(`operator 2: after one odd answer (${name}) Viola is asked again for its list and for removals`, async () => {
     let isOdd = true
     await using it = await aViola(({ method }) => {
       if (isOdd && method !== 'POST') return { status, body: '<html>404</html>' }
@@ -167,7 +167,7 @@ for (const [name, status] of [
     assert.equal(it.requests.at(-1)?.method, 'DELETE')
   })
 
-  test(`operator.md 2: ${name} of a Viola that has answered a list before is an error, not a Viola without GET`, async () => {
+  test(`operator 2: ${name} of a Viola that has answered a list before is an error, not a Viola without GET`, async () => {
     await using it = await aViola(({ previous }) =>
       previous === 0
         ? { status: 200, body: { items: [listed(1)], resourceVersion: '' } }

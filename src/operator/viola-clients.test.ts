@@ -18,7 +18,7 @@ function rotate(clients: ViolaClients): WeakRef<object>[] {
   return Array.from({ length: 50 }, (_, n) => new WeakRef(open(clients, 'team/main', `token-${n}`)))
 }
 
-test('operator.md 12: a tenant who rotates its token does not fill the memory', async () => {
+test('operator 12: a tenant who rotates its token does not fill the memory', async () => {
   const clients = createViolaClients({ store })
   const rotated = rotate(clients)
   assert.equal(await countKept(rotated), 1)

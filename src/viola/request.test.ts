@@ -128,7 +128,7 @@ for (const [name, [node, path]] of Object.entries(hostile))
     )
   })
 
-test('operator.md 4: validation stops after the maximum number of errors', () => {
+test('operator 4: validation stops after the maximum number of errors', () => {
   const body = Array.from({ length: maxPostNodes }, () => ({ interfaces: Array.from({ length: 10 }, () => ({})) }))
   const { nodes, errors } = nodesFrom(body, 'p1')
   assert.deepEqual([nodes.length, errors.length], [0, maxErrors])

@@ -91,7 +91,7 @@ async function owners(): Promise<string[]> {
   )
 }
 
-test('operator.md 5: the deletion of an object does not send a Secret to a host that is not allowed', async () => {
+test('operator 5: the deletion of an object does not send a Secret to a host that is not allowed', async () => {
   await environment.startOperator({
     ENDPOINT_ALLOWED_HOSTS: '127.0.0.1',
     ...(await rulesFile({ [tenant]: everything })),
@@ -115,7 +115,7 @@ test('operator.md 5: the deletion of an object does not send a Secret to a host 
   assert.deepEqual(attacker.requests, [])
 })
 
-test('operator.md 6: an object without a rule inherits no interface of a neighbour', async () => {
+test('operator 6: an object without a rule inherits no interface of a neighbour', async () => {
   await environment.startOperator(await rulesFile({ [neighbour]: everything }))
   await environment.create({ namespace: neighbour })
   await eventually(async () => assert.deepEqual(await owners(), [`worker-1 multinic0 ${neighbour}/main`]))
@@ -126,7 +126,7 @@ test('operator.md 6: an object without a rule inherits no interface of a neighbo
   assert.deepEqual(await owners(), [])
 })
 
-test('operator.md 11: without a rule an object is not served, calls nobody and can be deleted at once', async () => {
+test('operator 11: without a rule an object is not served, calls nobody and can be deleted at once', async () => {
   await environment.startOperator()
   await environment.create({ namespace: tenant, settings: { contrabassEndpoint: attackersHost() } })
   await waitForReady(/^False ConfigError: namespace team-b: /, tenant)
@@ -136,7 +136,7 @@ test('operator.md 11: without a rule an object is not served, calls nobody and c
   assert.deepEqual([attacker.requests, await owners()], [[], []])
 })
 
-test('operator.md 11: a Contrabass of the tenant does not get the clear password to a Keystone of its choice', async () => {
+test('operator 11: a Contrabass of the tenant does not get the clear password to a Keystone of its choice', async () => {
   const { encryptKey } = environment.cloudState.provider
   const adminPw = encrypted(environment.cloudState.user.password, encryptKey)
   await using contrabass = await startStubServer(() => ({
@@ -149,7 +149,7 @@ test('operator.md 11: a Contrabass of the tenant does not get the clear password
   assert.deepEqual(attacker.requests, [])
 })
 
-test('operator.md 10: an object does not turn off TLS verification for the token of the operator', async () => {
+test('operator 10: an object does not turn off TLS verification for the token of the operator', async () => {
   const { cert, key } = await certificateAuthority(dir)
   const token = join(dir, 'token')
   await writeFile(token, 'the-token-of-the-operator')
@@ -167,7 +167,7 @@ test('operator.md 10: an object does not turn off TLS verification for the token
   }
 })
 
-test('operator.md 8: many objects with endpoints that hang do not delay another namespace', async () => {
+test('operator 8: many objects with endpoints that hang do not delay another namespace', async () => {
   await using hanging = await startStubServer(() => ({ status: 200, hang: true }))
   const rules = await rulesFile({ [tenant]: everything })
   await environment.startOperator({ OPERATOR_WORKERS: '10', ...rules })
@@ -203,7 +203,7 @@ test('the Secret of a message bus does not replace a Secret that somebody else c
   assert.deepEqual(found?.data, { RABBITMQ_URLS: Buffer.from('amqp://production/').toString('base64') })
 })
 
-test('operator.md 5: an object that is no longer allowed keeps no connection to a message bus', async () => {
+test('operator 5: an object that is no longer allowed keeps no connection to a message bus', async () => {
   const sockets = new Set<Socket>()
   const bus = createServer(socket => {
     sockets.add(socket)
@@ -234,7 +234,7 @@ for (const [what, name] of Object.entries({
   'the path of a parent': '..',
   'a text that turns around': 'worker\u202e-2',
 }))
-  test(`operator.md 15: a server whose name is ${what} gets a verdict, and affects no other server`, async () => {
+  test(`operator 15: a server whose name is ${what} gets a verdict, and affects no other server`, async () => {
     const { cloudState } = environment
     const [subnet] = cloudState.subnets.values()
     assert.ok(subnet)
@@ -267,7 +267,7 @@ async function waitForOperator(): Promise<void> {
   await eventually(async () => assert.equal((await request(`${environment.operatorUrl()}/readyz`)).statusCode, 200))
 }
 
-test('operator.md 1: a dry run of an object without a rule calls nobody', async () => {
+test('operator 1: a dry run of an object without a rule calls nobody', async () => {
   await environment.startOperator()
   await waitForOperator()
   const { error } = await requestPlan(tenant, { contrabassEndpoint: attackersHost(), violaEndpoint: attackersHost() })
@@ -288,7 +288,7 @@ test('a dry run takes nothing away from the object of the same name', async () =
   assert.equal(environment.cloud.calls().contrabass, before.contrabass + 1)
 })
 
-test('operator.md 12: the cloud of a deleted object is dropped', async () => {
+test('operator 12: the cloud of a deleted object is dropped', async () => {
   await environment.startOperator()
   for (const logins of [1, 2]) {
     await environment.create({})
@@ -299,7 +299,7 @@ test('operator.md 12: the cloud of a deleted object is dropped', async () => {
   }
 })
 
-test('operator.md 9: whoever takes over the fields of a node config in the Biz cluster is reported', async () => {
+test('operator 9: whoever takes over the fields of a node config in the Biz cluster is reported', async () => {
   const { kube } = environment
   await environment.startOperator()
   await environment.create({})

@@ -16,7 +16,7 @@ export function inventoryHoldersConformance(
       ({ nodeName, interface: nic, from, to }) => `${nodeName} ${nic} ${from}..${to ?? ''}`,
     )
 
-  test('experience.md H3: every holder of an address, MAC address or port is found, however old', () =>
+  test('experience H3: every holder of an address, MAC address or port is found, however old', () =>
     using(async store => {
       const at = async (write: InventoryWrite) => {
         await store.put([write])
@@ -57,7 +57,7 @@ export function inventoryHoldersConformance(
       assert.equal((await store.holders('port-a-0')).holders.length, 1)
     }))
 
-  test('experience.md H3: a holder that the retention deleted was not never', () =>
+  test('experience H3: a holder that the retention deleted was not never', () =>
     using(async store => {
       await store.put([aWrite('quiet'), aWrite('gone')])
       await store.put([aWrite('gone', { removed: true })])

@@ -19,12 +19,12 @@ before(async () => {
 })
 after(() => rm(dir, { recursive: true, force: true }))
 
-test('operator.md 3, 4: no hostile answer or request ends a process', () => {
+test('operator 3, 4: no hostile answer or request ends a process', () => {
   assert.ok(outcome.tried >= 450, `${outcome.tried} cases`)
   assert.deepEqual(outcome.ended, [])
 })
 
-test('operator.md 3, 14: no hostile answer or request delays /healthz by a second', () => {
+test('operator 3, 14: no hostile answer or request delays /healthz by a second', () => {
   for (const [name, { ms, during }] of Object.entries(outcome.slowest))
     assert.ok(ms < 1_000, `${name}: ${ms.toFixed()} ms during ${during.join('; ')}`)
 })

@@ -86,7 +86,7 @@ async function agentSettings(): Promise<AgentSettings> {
   return controllerConfig(Object.fromEntries(variables.map(({ name, value }) => [name, value]))).agent
 }
 
-test('controller.md M10: the chart admits the agent Jobs of its own settings and no others of the controller, after each change', async () => {
+test('controller M10: the chart admits the agent Jobs of its own settings and no others of the controller, after each change', async () => {
   const config = aConfig({ name: 'w1', nodeName: 'w1', nics: 1 })
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'w1' } }
   const request = firstApply({ ...config, metadata: { ...config.metadata, namespace } }, node)

@@ -4,7 +4,7 @@ import { nodeOf } from '../model/nodes.ts'
 import { aRecord } from '../model/record.fixture.ts'
 import { commonPrefix, withoutPrefix } from './short-address.ts'
 
-test('experience.md M8: a shortened address shows that something is left out', () => {
+test('experience M8: a shortened address shows that something is left out', () => {
   const nodesOf = (...addresses: string[]) =>
     addresses.map((address, at) => nodeOf(aRecord(`n${at}`, { 0: { address } }), []))
   const prefix = commonPrefix(nodesOf('10.20.0.42', '10.21.0.1'))

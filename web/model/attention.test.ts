@@ -14,7 +14,7 @@ function nodeWith(status: Status, reason: string) {
   return nodeOf({ ...record, interfaces }, [])
 }
 
-test('experience.md M7: what waits its turn does not need attention, everything else that is stuck does', () => {
+test('experience M7: what waits its turn does not need attention, everything else that is stuck does', () => {
   const reasons = Object.entries({ ...reasonGroups.node, ...reasonGroups.interface })
   for (const [reason, { class: kind }] of reasons.filter(
     ([name]) => !['Drifted', 'RemovalHeld', 'Removing'].includes(name),
@@ -28,7 +28,7 @@ test('experience.md M7: what waits its turn does not need attention, everything 
   assert.equal(attentionOf([nodeWith('Configured', 'Configured')]).length, 0)
 })
 
-test('experience.md M7: the counts of the severities add up to the NICs, each NIC counted once', () => {
+test('experience M7: the counts of the severities add up to the NICs, each NIC counted once', () => {
   const nodes = (['Pending', 'InProgress', 'Configured', 'Failed'] as const).map(status => nodeWith(status, ''))
   const counts = countsOf(nodes)
   assert.equal(

@@ -29,7 +29,7 @@ test('names of NICs are shortened to ranges', () => {
   assert.equal(nicRange([]), '')
 })
 
-test('experience.md M3: an entry names only the NICs that became what it says', () => {
+test('experience M3: an entry names only the NICs that became what it says', () => {
   const states = (...all: ('Pending' | 'Configured' | 'Failed')[]) =>
     aRecord('worker-2', Object.fromEntries(all.map((status, id) => [id, { address: `10.0.0.${id + 1}`, status }])))
   const before = states('Pending', 'Pending', 'Pending')

@@ -14,7 +14,7 @@ const verdictOf = (answer: HoldersAnswer, at = '') => {
   return [verdict, owner?.nodeName]
 }
 
-test('experience.md H3: the server says who had a value, and only the server says never', () => {
+test('experience H3: the server says who had a value, and only the server says never', () => {
   const known: HoldersAnswer = { holders: [holder('b', 9), holder('a', 1, 5)], never: false }
   assert.deepEqual(
     ownershipsOf(known).map(({ nodeName, nic, to }) => [nodeName, nic, to === undefined]),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { holders, search } from './api.ts'
 import { outcomeOf } from './holders.ts'
 
-test('experience.md M5: an inventory that does not answer is an error, not an empty result', async t => {
+test('experience M5: an inventory that does not answer is an error, not an empty result', async t => {
   const { signal } = new AbortController()
   const answers: (() => Promise<Response>)[] = [
     () => Promise.reject(new TypeError('Failed to fetch')),

@@ -8,7 +8,7 @@
  * whose name in vmNames has come to mean another server: nobody edited the object.
  */
 import type { Interface } from '../contract/interfaces.ts'
-import { truncate } from '../runtime/truncate.ts'
+import { truncate } from '../contract/truncate.ts'
 import type { Port } from './cloud.ts'
 import { type Claim, type DeliveredNode, identityOf, type Observed, type Vm } from './observed-state.ts'
 import { addressesIn } from './verdicts.ts'

@@ -27,7 +27,7 @@ after(async () => {
 const reads = inventoryApi.routes.filter(({ method, path }) => method === 'get' && path.startsWith('/v1/in'))
 const urlOf = (path: string) => path.replace('{nodeName}', 'a').replace('{instanceId}', 'vm-a')
 
-test('experience.md Low: an unknown query parameter is refused with its name', async () => {
+test('experience Low: an unknown query parameter is refused with its name', async () => {
   for (const { path } of reads) {
     const answer = await app.inject({ url: `${urlOf(path)}?nodName=a` })
     assert.equal(answer.statusCode, 400, path)
@@ -36,7 +36,7 @@ test('experience.md Low: an unknown query parameter is refused with its name', a
   assert.equal((await app.inject({ url: '/v1/inventory/node-configs?constructor=1' })).statusCode, 400)
 })
 
-test('experience.md Low: TRACE and QUERY are refused with 405', async () => {
+test('experience Low: TRACE and QUERY are refused with 405', async () => {
   for (const method of ['TRACE', 'QUERY', 'OPTIONS', 'PATCH'])
     assert.match(await statusLine(`${method} /v1/inventory/node-configs HTTP/1.1`), /^HTTP\/1\.1 405 /, method)
 })
@@ -52,7 +52,7 @@ function statusLine(first: string): Promise<string> {
   })
 }
 
-test('experience.md Low: an unknown node is a 404 for every If-None-Match', async () => {
+test('experience Low: an unknown node is a 404 for every If-None-Match', async () => {
   const { headers } = await app.inject({ url: '/v1/inventory/node-configs/a' })
   for (const etag of [String(headers['etag']), '*']) {
     const ask = async (name: string) =>
@@ -68,7 +68,7 @@ interface Parameter {
   schema: { type: string; format?: string; minimum?: number; maximum?: number; enum?: string[] }
 }
 
-test('experience.md Low: the document has the exact type of every parameter', async () => {
+test('experience Low: the document has the exact type of every parameter', async () => {
   const { paths } = (await app.inject({ url: '/openapi.json' })).json()
   for (const { path, required = [] } of reads) {
     const parameters: Parameter[] = paths[path].get.parameters

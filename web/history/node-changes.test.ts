@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { aRecord } from '../model/record.fixture.ts'
 import { changesOfHolders, nodeChangesOf } from './node-changes.ts'
 
-test('experience.md Low: the history question also filters the list of changes', () => {
+test('experience Low: the history question also filters the list of changes', () => {
   const at = (hour: number) => new Date(Date.UTC(2026, 0, 1, hour)).toISOString()
   const [one, two] = [
     aRecord('a', { 0: { address: '10.0.0.1' } }),

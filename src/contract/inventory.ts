@@ -2,7 +2,7 @@
  * The inventory API: what every node has, why, since when, and what it had before.
  */
 import { z } from 'zod'
-import { interfaceSchema, interfaceStatus, states } from './node-config.ts'
+import { interfaceSchema, interfaceStatus, nodeConfigStatus, states } from './node-config.ts'
 import { stages } from './stages.ts'
 import { opaqueId, timestamp } from './text.ts'
 
@@ -25,6 +25,7 @@ export const interfaceRecord = interfaceStatus.extend({
     description:
       'Stages whose reported time was impossible, because clocks differ. Their time is the nearest possible one, and no figure uses it.',
   }),
+  checkIntervalSeconds: nodeConfigStatus.shape.checkIntervalSeconds,
   remedy: z.string().optional().meta({ description: 'Remedy for the reason, from the catalogue.' }),
 })
 
@@ -145,6 +146,10 @@ export const deviation = z
     reason: z.string().optional(),
     remedy: z.string().optional(),
     differences: z.array(z.object({ field: z.string(), wanted: z.string(), observed: z.string() })),
+    pending: interfaceStatus.shape.pending,
+    lastChecked: interfaceStatus.shape.lastChecked,
+    lastConfigured: interfaceStatus.shape.lastConfigured,
+    checkIntervalSeconds: nodeConfigStatus.shape.checkIntervalSeconds,
   })
   .meta({ description: 'An interface whose observed state differs from the request.' })
 

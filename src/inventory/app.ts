@@ -3,6 +3,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { deviationsOf } from '../contract/deviations.ts'
 import type { FieldError } from '../contract/interfaces.ts'
 import {
   type Deviation,
@@ -27,7 +28,6 @@ import { readRight } from './access.ts'
 import { interfacesPath, inventoryApi, inventoryPath, maxEntries, maxId, maxPageSize, rootPath } from './api.ts'
 import { csvOf } from './csv.ts'
 import { serveDashboard } from './dashboard.ts'
-import { deviationsOf } from './deviations.ts'
 import {
   cursorOf,
   filterFrom,

@@ -53,7 +53,7 @@ const cases: Record<string, [before: InventoryRecord | undefined, write: Invento
   ],
   'a later check is stored but is no history entry': [
     checked,
-    aWrite('n', { interfaces: [{ ...status, status: 'Configured', lastChecked: t2 }] }),
+    aWrite('n', { interfaces: [{ ...status, status: 'Configured', lastChecked: t2, checkIntervalSeconds: 7_200 }] }),
     'status',
   ],
   'a later verification of an unchanged interface changes nothing': [

@@ -1,14 +1,13 @@
 /**
  * Plans a write: the new record, the kind of change and the events of its interfaces, or undefined without a change. Pure.
  */
+import type { InterfaceRecord } from '../contract/deviations.ts'
 import { interfaceHash } from '../contract/interface-hash.ts'
 import { fromWireInterfaces, toWireInterface, type WireInterface } from '../contract/interfaces.ts'
 import { type HistoryEntry, type InventoryRecord, type InventoryWrite, stages } from '../contract/inventory.ts'
 import { equalJson } from '../contract/json.ts'
 import { isRetry } from './retries.ts'
 import { mergeStages, type StageRecord } from './stages.ts'
-
-export type InterfaceRecord = NonNullable<InventoryRecord['interfaces']>[number]
 
 export interface InterfaceEvent {
   macAddress: string
@@ -22,7 +21,7 @@ export interface Change {
   what: HistoryEntry['what']
   before?: InventoryRecord
   after?: InventoryRecord
-  /** False if only `lastChecked` times changed, or a failed node is retried: that is stored but is no history entry. */
+  /** False if only the times of checks changed, or a failed node is retried: that is stored but is no history entry. */
   inHistory: boolean
   delivered: boolean
   events: InterfaceEvent[]
@@ -97,7 +96,7 @@ function isSameRequest(a: WireInterface | undefined, b: WireInterface | undefine
 function interfaceOf(given: InterfaceRecord, known: StageRecord, at: string): InterfaceRecord {
   return {
     ...pick(given, ['id', 'name', 'portId', 'macAddress', 'status', 'reason', 'message', 'lastConfigured']),
-    ...pick(given, ['lastChecked', 'specHash', 'pending', 'observed']),
+    ...pick(given, ['lastChecked', 'checkIntervalSeconds', 'specHash', 'pending', 'observed']),
     ...(given.macAddress ? { macAddress: given.macAddress.toLowerCase() } : {}),
     ...mergeStages(known, given.stages, at),
   }
@@ -138,6 +137,7 @@ function withoutChecks(record: InventoryRecord): object {
     interfaces: record.interfaces?.map(nic => ({
       ...nic,
       lastChecked: undefined,
+      checkIntervalSeconds: undefined,
     })),
   }
 }

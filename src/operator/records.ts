@@ -157,7 +157,11 @@ function recordOf(
     interfaces: interfaces.map(nic => {
       const status = statusOf(nic, node.status?.interfaceStatuses ?? [])
       const isAboutRequest = status?.specHash === undefined ? isCurrent : status.specHash === interfaceHash(nic)
-      return interfaceRecord(nic, isAboutRequest ? status : withoutState(status), stagesOf(nic))
+      const checkIntervalSeconds = node.status?.checkIntervalSeconds
+      return {
+        ...interfaceRecord(nic, isAboutRequest ? status : withoutState(status, isCurrent), stagesOf(nic)),
+        ...(status?.lastChecked !== undefined && checkIntervalSeconds !== undefined && { checkIntervalSeconds }),
+      }
     }),
     why: why.slice(0, 1024),
   }
@@ -171,14 +175,15 @@ function statusOf(nic: Interface, statuses: readonly InterfaceStatus[]): Interfa
 }
 
 /** The last observation of an interface whose request has changed since. */
-function withoutState(status: InterfaceStatus | undefined): InterfaceStatus | undefined {
+function withoutState(status: InterfaceStatus | undefined, isCurrent: boolean): InterfaceStatus | undefined {
   if (!status) return undefined
-  const { lastConfigured, lastChecked, observed } = status
+  const { lastConfigured, lastChecked, observed, pending } = status
   return {
     status: 'Pending',
     ...(lastConfigured !== undefined && { lastConfigured }),
     ...(lastChecked !== undefined && { lastChecked }),
     ...(observed && { observed }),
+    ...(pending && isCurrent && { pending }),
   }
 }
 

@@ -44,6 +44,7 @@ async function configure(lastConfigured: string[]): Promise<void> {
     observedGeneration: node.metadata.generation ?? 1,
     state: 'Configured',
     lastJobName: 'job',
+    checkIntervalSeconds: 7_200,
     interfaceStatuses: node.spec.interfaces.map(({ id, portId, macAddress, name }, index) => ({
       ...{ id, portId, macAddress, name },
       status: 'Configured' as const,
@@ -61,6 +62,7 @@ test('H4, H5: a restart and a new port change neither the state nor the stages o
   const applied = new Date().toISOString()
   await configure([applied])
   await eventually(() => assert.ok(recorded(first)?.stages?.verified))
+  assert.equal(recorded(first)?.checkIntervalSeconds, 7_200)
   const before = recorded(first)?.stages
   assert.deepEqual(Object.keys(before ?? {}), ['seen', 'delivered', 'cr', 'job', 'applied', 'verified'])
   await stop()

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aWrite } from '../../test/support/inventory.ts'
-import type { InventoryRecord } from '../contract/inventory.ts'
-import { csvOf } from './csv.ts'
+import { planWrite } from '../inventory/plan.ts'
 import { deviationsOf } from './deviations.ts'
-import { planWrite } from './plan.ts'
+import type { InventoryRecord } from './inventory.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 const [nic] = aWrite('n').config.interfaces
@@ -26,6 +25,10 @@ const cases: Record<string, [InventoryRecord, ...expected: string[]]> = {
     record({ ...good, status: 'Failed', reason: 'InterfaceNameInUse' }),
     'multinic0 Failed: Rename that device.',
   ],
+  'an interface that waits for its newest request is listed': [
+    record({ ...good, pending: { reason: 'Paused', message: 'the rollout is paused' } }),
+    'multinic0 Configured:',
+  ],
   'an interface that was changed on the node is listed with each different field': [
     record({ ...good, observed: { ...good.observed, mtu: 1500, addresses: [], link: 'down' } }),
     `multinic0 Configured: mtu 1450≠1500 link up≠down address ${nic?.address}/16≠`,
@@ -42,14 +45,3 @@ for (const [name, [given, ...expected]] of Object.entries(cases)) {
     assert.deepEqual(shown, expected)
   })
 }
-
-test('CSV has one line per interface, quotes where needed, and no formula', () => {
-  const given = record({ ...good, reason: 'a "b", c' })
-  const [head, line, rest] = csvOf([{ ...given, nodeName: '=cmd()' }]).split('\r\n')
-  assert.match(head ?? '', /^providerId,nodeName,instanceId,interface,/)
-  assert.equal(
-    line,
-    `p1,'=cmd(),vm-n,multinic0,${nic?.macAddress},${nic?.address}/16,1450,port-n-0,,,Configured,"a ""b"", c",${at}`,
-  )
-  assert.equal(rest, '')
-})

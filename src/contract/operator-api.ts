@@ -5,6 +5,16 @@ import { z } from 'zod'
 import { interfaceSchema } from './node-config.ts'
 
 export const verdictsPath = '/v1/operator/verdicts'
+export const verdictsQuery = {
+  config: 'namespace/name of an OpenstackConfig.',
+  port: 'Port id.',
+  vm: 'VM id or entry of vmNames.',
+  providerId: 'Only objects that deliver to this Biz cluster.',
+  taken: 'true: only selected ports. false: only ignored ports and VMs, without ports outside the selected subnets.',
+  limit: 'Page size; the Link header points to the next page.',
+  cursor: 'Start of the next page, from the Link header.',
+} as const
+
 export const planPath = '/v1/operator/plan'
 
 export const verdict = z

@@ -4,7 +4,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { InventoryWrite } from '../contract/inventory.ts'
 import type { Route } from '../contract/openapi.ts'
-import { verdictsPath } from '../contract/operator-api.ts'
+import { verdictsPath, verdictsQuery } from '../contract/operator-api.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
 import type { Access } from '../server/access.ts'
 import { serveApi } from '../server/routes.ts'
@@ -34,6 +34,7 @@ const noVerdicts: Route = {
   method: 'get',
   path: verdictsPath,
   summary: 'Verdicts of the operator: none, because no operator runs in this process.',
+  query: verdictsQuery,
   answers: { 204: { description: 'No operator.' } },
 }
 const dayMs = 24 * 3_600_000

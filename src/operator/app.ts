@@ -13,6 +13,7 @@ import {
   planPath,
   verdictsAnswer,
   verdictsPath,
+  verdictsQuery,
 } from '../contract/operator-api.ts'
 import { fieldErrors, longListIn } from '../contract/problem.ts'
 import { reasonText } from '../contract/reasons/catalogue.ts'
@@ -63,16 +64,7 @@ export const operatorApi: Api = {
       path: verdictsPath,
       summary: 'Verdicts of the last syncs.',
       headers: authorization,
-      query: {
-        config: 'namespace/name of an OpenstackConfig.',
-        port: 'Port id.',
-        vm: 'VM id or entry of vmNames.',
-        providerId: 'Only objects that deliver to this Biz cluster.',
-        taken:
-          'true: only selected ports. false: only ignored ports and VMs, without ports outside the selected subnets.',
-        limit: 'Page size; the Link header points to the next page.',
-        cursor: 'Start of the next page, from the Link header.',
-      },
+      query: verdictsQuery,
       answers: { 200: { description: 'The verdicts.', body: verdictsAnswer } },
       problems: [400, 401, 403, 503],
     },

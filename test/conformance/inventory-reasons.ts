@@ -48,7 +48,8 @@ export function inventoryReasonsConformance(database: OldDatabase): void {
     )
     assert.equal(after.version, before.version + 1, 'callers with an ETag read again')
 
-    await database.query(`delete from kysely_migration where name = '${migration}'`)
+    await database.query('drop table holdings')
+    await database.query(`delete from kysely_migration where name >= '${migration}'`)
     await using(database, async () => {})
     assert.deepEqual(await content(database), after, 'a migration that runs again changes nothing')
   })

@@ -15,7 +15,7 @@ import { type Postgres, startPostgres } from '../../test/rigs/postgres/rig.ts'
 import { adminCaller } from '../../test/support/access.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { aWrite } from '../../test/support/inventory.ts'
-import { fuzzInventory, seeds } from '../../test/support/inventory-fuzz.ts'
+import { assertReached, fuzzInventory, seeds } from '../../test/support/inventory-fuzz.ts'
 import { startTargetCluster } from '../../test/support/target-cluster.ts'
 import { createLog, silent } from '../telemetry/log.ts'
 import { type RunningInventory, startInventory } from './main.ts'
@@ -254,8 +254,7 @@ test('every response conforms to the OpenAPI document on PostgreSQL too', async 
   })
   try {
     await inventory.recorder.put(seeds)
-    const statuses = await fuzzInventory({ url: inventory.url, token, runs: 1_000 })
-    for (const status of [200, 204, 400]) assert.ok((statuses.get(status) ?? 0) > 0, `no response had status ${status}`)
+    assertReached(await fuzzInventory({ url: inventory.url, token, each: 80 }), [200, 204, 400])
   } finally {
     await inventory.close()
     await cluster.close()

@@ -16,7 +16,8 @@ export interface FuzzOptions {
   url: string
   /** With role admin. */
   token: string
-  runs: number
+  /** Requests of each operation. */
+  each: number
 }
 
 export const known = {
@@ -43,27 +44,41 @@ export const seeds = [
   aWrite('gone', { removed: true }),
 ]
 
-/** Number of responses by status. */
-export async function fuzzInventory({ url, token, runs }: FuzzOptions): Promise<Map<number, number>> {
+/** The statuses that each operation answered with. */
+export async function fuzzInventory({ url, token, each }: FuzzOptions): Promise<Map<string, Set<number>>> {
   const dispatcher = new Agent({ connections: 8 })
-  const statuses = new Map<number, number>()
-  const requests = requestsOf(openApiDocument(inventoryApi), {
+  const statuses = new Map<string, Set<number>>()
+  const operations = requestsOf(openApiDocument(inventoryApi), {
     ...known,
     authorization: [`Bearer ${token}`, `bearer ${token}`, 'Bearer an-unknown-token'],
-    body: seeds.map(write => JSON.stringify({ records: [write] })),
+    body: [...seeds.map(write => ({ records: [write] })), { token }].map(body => JSON.stringify(body)),
   })
   try {
-    await fc.assert(
-      fc.asyncProperty(requests, async generated => {
-        const status = await send(url, generated, dispatcher)
-        statuses.set(status, (statuses.get(status) ?? 0) + 1)
-      }),
-      { numRuns: runs, seed: 20_261_115, endOnFailure: true },
-    )
+    for (const requests of operations)
+      await fc.assert(
+        fc.asyncProperty(requests, async generated => {
+          const operation = `${generated.method} ${generated.path}`
+          const status = await send(url, generated, dispatcher)
+          statuses.set(operation, (statuses.get(operation) ?? new Set()).add(status))
+        }),
+        { numRuns: each, seed: 20_261_115, endOnFailure: true },
+      )
   } finally {
     await dispatcher.destroy()
   }
   return statuses
+}
+
+/** The requests must reach the handlers: every operation succeeds, and these statuses occur. */
+export function assertReached(statuses: ReadonlyMap<string, ReadonlySet<number>>, expected: readonly number[]): void {
+  const failing = [...statuses].filter(([, seen]) => ![200, 204].some(status => seen.has(status)))
+  assert.deepEqual(failing, [], 'operations that never succeeded')
+  const seen = new Set([...statuses.values()].flatMap(all => [...all]))
+  assert.deepEqual(
+    expected.filter(status => !seen.has(status)),
+    [],
+    'statuses that never occurred',
+  )
 }
 
 async function send(url: string, generated: ApiRequest, dispatcher: Agent): Promise<number> {

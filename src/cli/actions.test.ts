@@ -300,6 +300,20 @@ test('experience H3, M5: find --ever lists every holder; no answer is an error, 
   assert.equal((await multinic('find', '--ever', 'x', '--at', '1h')).code, 2)
 })
 
+test('find --ever says what its list leaves out, in every format', async () => {
+  const former = (at: number, removed: boolean) => {
+    const nodeName = `former-${at}`
+    const config = { nodeName, interfaces: [{ macAddress: '02:00:00:00:99:01' }] }
+    return aWrite(nodeName, { providerId: 'p-former', config, removed })
+  }
+  await open.recorder.put(Array.from({ length: 1_010 }, (_, at) => [former(at, false), former(at, true)]).flat())
+  for (const format of ['wide', 'csv', 'yaml', 'json']) {
+    const { notes, code, out } = await multinic('find', '--ever', '02:00:00:00:99:01', '-o', format)
+    assert.deepEqual([code, notes], [0, ['The latest 1000 holders are listed. There are older ones.']], format)
+    assert.equal(out.match(/p-former/g)?.length, 1_000, format)
+  }
+})
+
 test('check exits with 1 if a NIC differs from the request, else with 0', async () => {
   const { code, out } = await multinic('check')
   assert.equal(code, 1)

@@ -20,6 +20,7 @@ import {
   hitColumns,
   hitLines,
   holderColumns,
+  holderLimits,
   holderLines,
 } from './render/lists.ts'
 import { planLines } from './render/plan-text.ts'
@@ -136,6 +137,8 @@ async function findEver(io: Io, flags: Flags, api: Api, what: string): Promise<E
     lines: options => holderLines(answer, options),
     rows: () => [holderColumns, ...holders.map(holder => holderColumns.map(column => holder[column]))],
   })
+  // On stderr, so that the rows of a CSV stay rows.
+  for (const line of holderLimits(answer, textsOf(io))) io.note(line)
   return 'yes'
 }
 

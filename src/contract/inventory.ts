@@ -127,12 +127,14 @@ export const holder = z
 
 export const holdersAnswer = z
   .object({
-    holders: z.array(holder).meta({ description: 'Current holders first, then the latest.' }),
+    holders: z.array(holder).meta({ description: 'Current holders first, then those that ended last.' }),
     never: z
       .boolean()
       .meta({ description: 'No interface ever had it: nothing was found, and no history was deleted.' }),
     keptSince: timestamp.optional().meta({ description: 'Holders that ended before this time were deleted.' }),
-    more: z.boolean().optional().meta({ description: 'There are older holders that are not listed.' }),
+    more: z.boolean().optional().meta({
+      description: 'There are older holders: only the current ones and the latest are listed, 1,000 in all.',
+    }),
   })
   .meta({ description: 'Every interface that has or had a value.' })
 

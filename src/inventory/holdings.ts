@@ -42,7 +42,7 @@ export async function writeHoldings(tx: Kysely<Tables>, changes: readonly Holdin
   await insertAll(tx, 'holdings', opened)
 }
 
-/** By MAC address first, because that column has an index. */
+/** By MAC address and end first, because they have an index. */
 async function endHolding(tx: Kysely<Tables>, { mac, provider_id, node_name, number, address }: Holding, at: string) {
   await tx
     .updateTable('holdings')
@@ -56,8 +56,8 @@ async function endHolding(tx: Kysely<Tables>, { mac, provider_id, node_name, num
     .execute()
 }
 
-/** Rows of one kind that are read at most. */
-const maxRows = 1_000
+/** Periods of one kind that are listed at most. */
+const maxPeriods = 1_000
 
 /** Kind of value, its column, and the form of the query text. */
 const kinds = [
@@ -71,38 +71,51 @@ type Found = Pick<HoldingRow, 'provider_id' | 'node_name' | 'number' | 'since' |
 /** The value must be complete: a prefix has too many holders. */
 export async function findHolders(reader: Reader, q: string): Promise<HoldersAnswer> {
   const values = { bare: normalizedAddress(q), lower: q.toLowerCase(), text: q }
-  const rows = await prepared<Found>(reader, 'holders', holdersQuery, values)
+  const found = await prepared<Found>(reader, 'holders', holdersQuery, values)
   const [kept] = await prepared<{ at: string }>(reader, 'kept since', keptSinceQuery, { name: keptSince })
   const valueFor = (kind: Holder['kind']) => values[kinds.find(([one]) => one === kind)?.[2] ?? 'text']
-  const holders = joined(rows).map(
-    ({ kind, provider_id, node_name, number, since, until }): Holder => ({
-      kind,
-      value: valueFor(kind),
-      providerId: provider_id,
-      nodeName: node_name,
-      interface: interfaceName(number),
-      from: since,
-      ...(until === null ? {} : { to: until }),
-    }),
+  const listed = [...Map.groupBy(found, ({ kind }) => kind).values()].flatMap(rows =>
+    rows.toSorted(latestFirst).slice(0, maxPeriods),
   )
-  const isCut = kinds.some(([kind]) => rows.filter(row => row.kind === kind).length > maxRows)
+  const holders = joined(listed)
+    .sort(latestFirst)
+    .map(
+      ({ kind, provider_id, node_name, number, since, until }): Holder => ({
+        kind,
+        value: valueFor(kind),
+        providerId: provider_id,
+        nodeName: node_name,
+        interface: interfaceName(number),
+        from: since,
+        ...(until === null ? {} : { to: until }),
+      }),
+    )
   return {
-    holders: holders.sort((a, b) => Number(a.to !== undefined) - Number(b.to !== undefined) || compare(b.from, a.from)),
+    holders,
     never: holders.length === 0 && kept === undefined,
     ...(kept && { keptSince: kept.at }),
-    ...(isCut && { more: true }),
+    ...(listed.length < found.length && { more: true }),
   }
 }
 
+/** Current periods and the latest of the others are read apart: a current one may have begun long before all the others. */
 function holdersQuery(value: Placeholder): RawBuilder<Found> {
-  const found = kinds.map(
-    ([kind, column, by]) => sql`select * from (
-      select ${sql.lit(kind)} as kind, provider_id, node_name, number, since, until
-      from holdings where ${sql.ref(column)} = ${value(by)}
-      order by ${sql.ref(column)}, since desc limit ${sql.lit(maxRows + 1)}
-    ) as ${sql.ref(`by_${column}`)}`,
+  const found = kinds.flatMap(([kind, column, by]) =>
+    [sql`until is null`, sql`until is not null`].map(
+      (range, at) => sql`select * from (
+        select ${sql.lit(kind)} as kind, provider_id, node_name, number, since, until
+        from holdings where ${sql.ref(column)} = ${value(by)} and ${range}
+        order by ${sql.ref(column)}, until desc limit ${sql.lit(maxPeriods + 1)}
+      ) as ${sql.ref(`by_${column}_${at}`)}`,
+    ),
   )
   return sql<Found>`${sql.join(found, sql` union all `)}`
+}
+
+/** Current ones first. */
+function latestFirst(a: Found, b: Found): number {
+  const end = ({ until }: Found) => until ?? '~'
+  return compare(end(b), end(a)) || compare(b.since, a.since)
 }
 
 /** Joins the rows of one interface that follow each other or overlap. */

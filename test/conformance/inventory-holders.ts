@@ -72,4 +72,21 @@ export function inventoryHoldersConformance(
       assert.equal(quiet.holders[0]?.to, undefined)
       assert.ok((quiet.holders[0]?.from ?? cut) < cut, 'the current holder keeps its beginning')
     }))
+
+  test('a value with very many holders: the current ones and the latest are listed, and the answer says that there are more', () =>
+    using(async store => {
+      const holding = (nodeName: string, removed = false) =>
+        aWrite(nodeName, {
+          config: { nodeName, interfaces: [{ id: 0, macAddress: '02:00:00:00:99:01', portId: `port-${nodeName}` }] },
+          removed,
+        })
+      await store.put([holding('steady')])
+      await store.put(Array.from({ length: 1_010 }, () => [holding('busy'), holding('busy', true)]).flat())
+      const { holders, more, never } = await store.holders('02:00:00:00:99:01')
+      assert.deepEqual([holders.length, more, never], [1_000, true, false])
+      assert.deepEqual([holders[0]?.nodeName, holders[0]?.to], ['steady', undefined])
+      const ends = holders.slice(1).map(({ to = '' }) => to)
+      assert.deepEqual(ends, ends.toSorted().reverse(), 'the latest first')
+      assert.equal((await store.holders('port-steady')).more, undefined)
+    }))
 }

@@ -67,23 +67,24 @@ export function OwnerSearch({ outcome }: { outcome: Outcome<HoldersAnswer> | und
 
 function Answer({ q, at, answer }: { q: string; at: string; answer: HoldersAnswer }) {
   const { t, now, language } = useUi()
-  const { verdict, owner } = ownerAt(answer, at, now)
+  const { verdict, owner, since } = ownerAt(answer, at, now)
   const ownerships = ownershipsOf(answer)
-  const since = clock(Date.parse(answer.keptSince ?? ''), now, language)
   const period = owner && periodOf(owner)
   const others = new Set(
     ownerships.filter(({ from }) => from !== owner?.from).map(({ nodeName, nic }) => `${nodeName} ${nic}`),
   )
   const title = t(`history.${verdict}`, {
     value: q,
-    since,
+    since: since === undefined ? '' : clock(since, now, language),
     node: owner?.nodeName ?? '',
     nic: owner?.nic ?? '',
   })
   const notes = [
     period,
     verdict === 'never' && t('history.neverText'),
-    verdict === 'notSince' && t('history.notSinceText'),
+    answer.keptSince !== undefined &&
+      t('history.deletedBefore', { since: clock(Date.parse(answer.keptSince), now, language) }),
+    answer.more && t('history.moreOwners', { n: answer.holders.length }),
     others.size > 0 && t('history.previously', { nics: [...others].join(', ') }),
   ]
   return (

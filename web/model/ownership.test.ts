@@ -29,6 +29,10 @@ test('experience H3: the server says who had a value, and only the server says n
   assert.deepEqual(verdictOf(known, hour(7)), ['notAssigned', undefined])
   assert.deepEqual(verdictOf({ holders: [], never: true }), ['never', undefined])
   assert.deepEqual(verdictOf({ holders: [], never: false, keptSince: hour(8) }), ['notSince', undefined])
-  assert.deepEqual(verdictOf({ ...known, keptSince: hour(8) }, hour(7)), ['notSince', undefined])
+  assert.deepEqual(verdictOf({ ...known, keptSince: hour(8) }, hour(7)), ['notKnown', undefined])
   assert.deepEqual(verdictOf({ ...known, keptSince: hour(6) }, hour(7)), ['notAssigned', undefined])
+  const long = { ...known, more: true }
+  assert.deepEqual(verdictOf(long, hour(0)), ['notKnown', undefined], 'before the oldest that is listed')
+  assert.equal(ownerAt(long, hour(0), now).since, Date.parse(hour(5)))
+  assert.deepEqual(verdictOf(long, hour(7)), ['notAssigned', undefined])
 })

@@ -24,9 +24,10 @@ export function ownershipsOf({ holders }: HoldersAnswer): Ownership[] {
 }
 
 export interface OwnerAt {
-  /** `never` only if the server says so; `notSince` if older history was deleted. */
-  verdict: 'assigned' | 'wasAssigned' | 'notAssigned' | 'never' | 'notSince'
+  /** `never` only if the server says so; `notSince` if nothing was found since `since`; `notKnown` for a time before it. */
+  verdict: 'assigned' | 'wasAssigned' | 'notAssigned' | 'never' | 'notSince' | 'notKnown'
   owner?: Ownership
+  since?: number
 }
 
 /** The owner now (`at` is empty) or in the minute of `at`. */
@@ -37,6 +38,18 @@ export function ownerAt(answer: HoldersAnswer, at: string, now: number): OwnerAt
   )
   if (owner) return { verdict: owner.to === undefined && !at ? 'assigned' : 'wasAssigned', owner }
   if (answer.never) return { verdict: 'never' }
-  const isDeleted = answer.keptSince !== undefined && moment < Date.parse(answer.keptSince)
-  return { verdict: isDeleted || answer.holders.length === 0 ? 'notSince' : 'notAssigned' }
+  const since = knownSince(answer)
+  if (since === undefined) return { verdict: 'notAssigned' }
+  if (answer.holders.length === 0) return { verdict: 'notSince', since }
+  return moment < since ? { verdict: 'notKnown', since } : { verdict: 'notAssigned' }
+}
+
+/** Owners that ended before this time may be missing: their history was deleted, or the list is too long. */
+function knownSince({ keptSince, more, holders }: HoldersAnswer): number | undefined {
+  const ends = more ? holders.flatMap(({ to }) => (to === undefined ? [] : [Date.parse(to)])) : []
+  const limits = [
+    ...(keptSince === undefined ? [] : [Date.parse(keptSince)]),
+    ...(ends.length > 0 ? [Math.min(...ends)] : []),
+  ]
+  return limits.length > 0 ? Math.max(...limits) : undefined
 }

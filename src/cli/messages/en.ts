@@ -90,7 +90,7 @@ export const en = {
   notHeldSince: (what: string, since: string) =>
     `not since ${since}: no interface has or had "${what}"; older history was deleted`,
   holdersKeptSince: (since: string) => `Holders that ended before ${since} were deleted.`,
-  moreHolders: 'Older holders are not listed.',
+  moreHolders: (count: number) => `The latest ${count} holders are listed. There are older ones.`,
   nothingDelivered: 'no node has been configured yet',
   noOperator: 'no operator responds at this URL, so ignored ports are not shown; see --operator',
   allAsRequested: (nics: number, nodes: number) =>

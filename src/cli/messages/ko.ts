@@ -88,7 +88,7 @@ export const ko: Messages = {
   notHeldSince: (what, since) =>
     `${since} 이후에는 "${what}"을(를) 가진 인터페이스가 없습니다. 그 이전 이력은 삭제되었습니다`,
   holdersKeptSince: since => `${since} 이전에 끝난 기록은 삭제되었습니다.`,
-  moreHolders: '더 오래된 기록은 표시하지 않습니다.',
+  moreHolders: count => `최근 기록 ${count}개만 표시합니다. 더 오래된 기록이 있습니다.`,
   nothingDelivered: '아직 구성된 노드가 없습니다',
   noOperator: '이 URL에서 operator가 응답하지 않아 무시된 포트는 표시하지 않습니다. --operator를 참고하세요',
   allAsRequested: (nics, nodes) => `노드 ${nodes}개의 인터페이스 ${nics}개가 설정값과 일치합니다`,

@@ -31,7 +31,7 @@ export function hitLines(
 
 export const holderColumns = ['kind', 'value', 'providerId', 'nodeName', 'interface', 'from', 'to'] as const
 
-export function holderLines({ holders, keptSince, more }: HoldersAnswer, { paint, texts }: RenderOptions): string[] {
+export function holderLines({ holders }: HoldersAnswer, { paint, texts }: RenderOptions): string[] {
   const { kind, value, node, interface: nic, provider, from, to } = texts.columns
   const rows = holders.map(one => [
     one.kind,
@@ -42,9 +42,13 @@ export function holderLines({ holders, keptSince, more }: HoldersAnswer, { paint
     one.to ?? texts.now,
     one.providerId,
   ])
+  return table([kind, value, node, nic, from, to, provider], rows, paint)
+}
+
+/** What the list leaves out. */
+export function holderLimits({ holders, keptSince, more }: HoldersAnswer, texts: Messages): string[] {
   return [
-    ...table([kind, value, node, nic, from, to, provider], rows, paint),
-    ...(more ? [texts.moreHolders] : []),
+    ...(more ? [texts.moreHolders(holders.length)] : []),
     ...(keptSince ? [texts.holdersKeptSince(keptSince)] : []),
   ]
 }

@@ -25,7 +25,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('until', text)
     .execute()
   for (const column of ['address', 'mac', 'port_id'])
-    await db.schema.createIndex(`holdings_by_${column}`).on('holdings').columns([column, 'since']).execute()
+    await db.schema.createIndex(`holdings_by_${column}`).on('holdings').columns([column, 'until']).execute()
   await db.schema.createIndex('holdings_by_end').on('holdings').column('until').execute()
   await fill(db as Kysely<Tables>)
 }

@@ -25,7 +25,7 @@ export function healthApp(options: HealthOptions): FastifyInstance {
   const running = () => !signal.aborted && Object.values(caches).every(({ synced }) => synced)
   const problems = () =>
     Object.entries(caches).flatMap(([name, informer]) => {
-      const problem = informer.problem(now().getTime())
+      const problem = informer.problem()
       return problem === undefined ? [] : [`${name}: ${problem}`]
     })
 

@@ -92,7 +92,11 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   async function lead(leaderSignal: AbortSignal): Promise<void> {
     bizConfigs?.reload()
     const rollout = createRollout(caches, latest, { ...config.rollout, maxChecks: config.drift.maxChecks })
-    const rates = createJobRates(config.drift, () => caches.configs.list().length, Date.now)
+    const rates = createJobRates(
+      config.drift,
+      () => caches.configs.list().length,
+      () => performance.now(),
+    )
     const configs = apiConfigWriter(kube)
     const reconcile = nodeConfigReconciler({
       ...{ kube, latest, rollout, podStartErrors, now, agent: config.agent },

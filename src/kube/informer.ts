@@ -5,6 +5,7 @@
  * not be changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { formatDuration } from '../contract/duration.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type Backoff, backoffMs } from '../runtime/retry.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -47,7 +48,7 @@ export interface Informer<T> {
   onList(listener: (requestedAt: number) => void): () => void
   readonly synced: boolean
   /** Why the cache may be out of date: not listed, not readable, or not watched. */
-  problem(now?: number): string | undefined
+  problem(): string | undefined
 }
 
 export function createInformer<T extends KubeObject>(
@@ -69,12 +70,12 @@ export function createInformer<T extends KubeObject>(
   const listeners = new Set<(change: Change<T>) => void>()
   const listListeners = new Set<(requestedAt: number) => void>()
   let synced = false
-  let succeededAt = Date.now()
+  let succeededAt = performance.now()
   /** Of the last list or watch; undefined after a success. */
   let failure: unknown
 
   function succeeded(): void {
-    succeededAt = Date.now()
+    succeededAt = performance.now()
     failure = undefined
   }
 
@@ -193,12 +194,13 @@ export function createInformer<T extends KubeObject>(
     get synced() {
       return synced
     },
-    problem(now = Date.now()) {
+    problem() {
       if (!synced) return 'not listed yet'
       if (isDenied(failure)) return `not readable: ${messageOf(failure)}`
-      if (now - succeededAt < times.staleMs) return undefined
+      const ageMs = performance.now() - succeededAt
+      if (ageMs < times.staleMs) return undefined
       const cause = failure === undefined ? '' : `: ${messageOf(failure)}`
-      return `not watched since ${new Date(succeededAt).toISOString()}${cause}`
+      return `no list or watch succeeded for ${formatDuration(ageMs)}${cause}`
     },
   }
 }

@@ -75,7 +75,9 @@ test('controller M6: a watch that sent bookmarks and then says nothing is restar
     assert.equal(informer.problem(), undefined)
     await eventually(() => assert.match(warnings().join(''), /nothing received for 1\.5 s/))
     proxy.freeze()
-    await eventually(() => assert.match(informer.problem() ?? '', /^not watched since 20.*: watch http.*no response/))
+    await eventually(() =>
+      assert.match(informer.problem() ?? '', /^no list or watch succeeded for \d.*: watch http.*no response/),
+    )
     proxy.thaw()
     await eventually(() => assert.equal(informer.problem(), undefined))
     assert.equal(from.at(-1), '20')

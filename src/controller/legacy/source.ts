@@ -163,7 +163,7 @@ export function createBizConfigSource(options: BizConfigSourceOptions): BizConfi
         return nodeConfigs.synced
       },
       onList: listener => nodeConfigs.onList(listener),
-      problem: now => nodeConfigs.problem(now),
+      problem: () => nodeConfigs.problem(),
     },
     get: key => documents.get(key),
     list: () => documents.list(),

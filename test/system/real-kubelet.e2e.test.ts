@@ -2,14 +2,20 @@
  * Our controller and our agent image with real servers: kube-apiserver, the Job controller, one kubelet with containerd. The
  * controller has only the permissions of config/rbac.
  *
- * The tests build on each other: a NIC is requested, configured, survives a power cycle, and is removed.
+ * The tests build on each other: a NIC is requested, configured, changed by hand and repaired, survives a power cycle, and is
+ * removed.
  */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { buildImage } from '../../scripts/image.ts'
-import { type NodeConfig, nodeConfigFinalizer, nodeConfigs } from '../../src/contract/node-config.ts'
+import {
+  type NodeConfig,
+  nodeConfigAnnotations,
+  nodeConfigFinalizer,
+  nodeConfigs,
+} from '../../src/contract/node-config.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import { type ControlPlane, type RigNode, startNode } from '../rigs/kubernetes/rig.ts'
@@ -46,11 +52,12 @@ after(async () => {
   await real?.close()
 })
 
-function startController(): Daemon {
+function startController(env: Record<string, string> = {}): Daemon {
   return real.startProcess('controller', {
     KUBECONFIG: kubeconfig,
     AGENT_IMAGE: 'multinic-agent:dev',
     AGENT_IMAGE_PULL_POLICY: 'Never',
+    ...env,
   })
 }
 
@@ -226,6 +233,49 @@ test('a killed and restarted controller writes nothing about completed work', as
   controller = startController()
   await handleMissingNode()
   assert.deepEqual(await written(), before)
+})
+
+const nicStatus = async () =>
+  (await kube.get(nodeConfigs, { namespace, name: 'w1' }))?.status?.interfaceStatuses?.[0] ??
+  assert.fail('no interface')
+
+test('a check reports what somebody changed by hand, with its own time, and changes nothing', async () => {
+  needsNic()
+  const before = await nicStatus()
+  await node.exec('ip', ['link', 'set', 'multinic0', 'mtu', '1300'])
+  await kube.patch(
+    nodeConfigs,
+    { namespace, name: 'w1' },
+    { metadata: { annotations: { [nodeConfigAnnotations.check]: 'now' } } },
+  )
+  await waitForState('w1', 'Failed False Drifted: 0/1')
+  const after = await nicStatus()
+  assert.equal(`${after.status} ${after.reason}: ${after.message}`, 'Failed Drifted: mtu 1300 to 1450')
+  assert.equal(after.observed?.mtu, 1300)
+  assert.ok((after.lastChecked ?? '') > (before.lastChecked ?? ''), `${after.lastChecked} is the time of the apply`)
+  assert.equal(after.lastConfigured, before.lastConfigured)
+  assert.equal((await link(requested))?.mtu, 1300)
+})
+
+test('with repair, periodic checks put back what somebody changes by hand', async () => {
+  needsNic()
+  await controller.stop()
+  controller = startController({ DRIFT_POLICY: 'repair', DRIFT_INTERVAL: '2s', DRIFT_CHECK_GAP: '10ms' })
+  // First the drift that was reported, then one that a periodic check finds.
+  await eventually(assertConfigured, { within, every: 200 })
+  await waitForState('w1', 'Configured True AllInterfacesConfigured: 1/1')
+  const { lastConfigured = '' } = await nicStatus()
+  await node.exec('ip', ['address', 'del', '192.168.10.5/24', 'dev', 'multinic0'])
+  await eventually(assertConfigured, { within, every: 200 })
+  await eventually(
+    async () => {
+      const { status, lastConfigured: repaired = '' } = await nicStatus()
+      assert.ok(status === 'Configured' && repaired > lastConfigured, `${status} ${repaired}`)
+    },
+    { within, every: 200 },
+  )
+  await controller.stop()
+  controller = startController()
 })
 
 test('after a power cycle the NIC is configured again', async () => {

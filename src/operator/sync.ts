@@ -145,11 +145,12 @@ function errorOf(
   { novaError }: CloudState,
   checkFailures: readonly string[],
 ): SyncError | undefined {
-  // A conflict that is left after several attempts stays: somebody else owns the node config.
-  const failures = [...delivery.failures, ...delivery.conflicts].map(([node, message]) => `${node}: ${message}`)
-  if (failures.length > 0) {
-    const more = failures.length > 5 ? `; and ${failures.length - 5} more` : ''
-    return new SyncError('ViolaPostError', `${failures.slice(0, 5).join('; ')}${more}`)
+  const texts = [...delivery.failures, ...delivery.conflicts].map(([node, message]) => `${node}: ${message}`)
+  if (texts.length > 0) {
+    // A conflict that is left after several attempts stays: somebody else owns the node config.
+    const reason = delivery.failures.size > 0 ? 'ViolaPostError' : 'DeliveryConflict'
+    const more = texts.length > 5 ? `; and ${texts.length - 5} more` : ''
+    return new SyncError(reason, `${texts.slice(0, 5).join('; ')}${more}`)
   }
   if (novaError) return novaError
   const [message] = checkFailures

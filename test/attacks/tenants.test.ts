@@ -299,7 +299,7 @@ test('operator 12: the cloud of a deleted object is dropped', async () => {
   }
 })
 
-test('operator 9: whoever takes over the fields of a node config in the Biz cluster is reported', async () => {
+test('operator 2, 9: a conflict that stays has its own reason, and whoever took over the fields is named', async () => {
   const { kube } = environment
   await environment.startOperator()
   await environment.create({})
@@ -314,7 +314,7 @@ test('operator 9: whoever takes over the fields of a node config in the Biz clus
     interfaces: interfaces.map(nic => ({ ...nic, mtu: 1400 })),
   }
   await kube.apply(nodeConfigs, { metadata: { name, namespace }, spec }, { fieldManager: 'stranger', force: true })
-  await waitForReady(/^False ViolaPostError: worker-1: .*conflict with "stranger"/, 'multinic-system')
+  await waitForReady(/^False DeliveryConflict: worker-1: .*conflict with "stranger"/, 'multinic-system')
   await kube.delete(nodeConfigs, { name, namespace })
   await waitForReady(/^True/, 'multinic-system')
 })

@@ -26,6 +26,17 @@ export const syncReasons = {
       '메시지에서 Contrabass의 응답을 확인하고 contrabassEndpoint, openstackProviderID, 암호화 키를 점검하십시오.',
     ],
   },
+  DeliveryConflict: {
+    class: 'attention',
+    en: [
+      'Another writer owns fields of a node config in the target cluster, or keeps changing it. Viola does not overwrite them. The operator retries.',
+      'The message names the node and the field manager. Stop that writer, or delete the node config: the operator delivers it again.',
+    ],
+    ko: [
+      '대상 클러스터의 노드 구성에 있는 필드를 다른 작성자가 소유하거나 계속 변경합니다. Viola는 그 필드를 덮어쓰지 않습니다. operator가 다시 시도합니다.',
+      '메시지에 노드와 필드 관리자가 나옵니다. 해당 작성자를 중지하거나 노드 구성을 삭제하십시오. 삭제하면 operator가 다시 전달합니다.',
+    ],
+  },
   EventBusUnreachable: {
     class: 'warning',
     en: [

@@ -70,6 +70,8 @@ export const maxWrites = 200
 export const maxRecordsBytes = 16 * 1024 * 1024
 export const inventoryWrites = z.object({ records: z.array(inventoryWrite).max(maxWrites) })
 export const recordsPath = '/v1/inventory/records'
+/** The records of one provider. */
+export const providerRecordsPath = '/v1/interfaces/node-configs'
 /** Sign-in of the dashboard. */
 export const sessionPath = '/v1/session'
 

@@ -10,6 +10,7 @@ import {
   inventoryWrites,
   maxRecordsBytes,
   providerCatalog,
+  providerRecordsPath,
   recordsPath,
   searchHit,
   sessionPath,
@@ -170,8 +171,8 @@ export const inventoryApi: Api = {
     },
     {
       method: 'get',
-      path: `${interfacesPath}/node-configs`,
-      summary: 'List node records of one provider.',
+      path: providerRecordsPath,
+      summary: 'List node records of one provider. Whoever may write them may list them.',
       headers,
       query: { providerId: 'Provider ID.' },
       required: ['providerId'],
@@ -180,7 +181,7 @@ export const inventoryApi: Api = {
     },
     {
       method: 'get',
-      path: `${interfacesPath}/node-configs/by-instance/{instanceId}`,
+      path: `${providerRecordsPath}/by-instance/{instanceId}`,
       summary: 'List records of the node with this OpenStack VM ID.',
       headers,
       query: { providerId: 'Only nodes of this provider.' },

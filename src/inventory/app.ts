@@ -11,6 +11,7 @@ import {
   type InventoryWrite,
   inventoryWrite,
   maxWrites,
+  providerRecordsPath,
   recordsPath,
   sessionPath,
 } from '../contract/inventory.ts'
@@ -84,13 +85,21 @@ export function createInventoryApp({
       await access.requireKnown(caller, providerRight('update', id))
   }
 
+  /** Whoever writes the records of a provider may list them: an operator that lost its deliveries finds them here. */
+  async function requireRead(caller: Caller, path: string, request: FastifyRequest): Promise<void> {
+    if (await access.allows(caller, readRight)) return
+    const { providerId } = path === providerRecordsPath ? queryValues(request) : {}
+    if (providerId && (await access.allowsKnown(caller, providerRight('update', providerId)))) return
+    await access.require(caller, readRight)
+  }
+
   async function authorize(
-    { method }: Pick<Route, 'method'>,
+    { method, path }: Pick<Route, 'method' | 'path'>,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<void> {
     const caller = await access.callerOf(request, reply, { known: method !== 'get' })
-    if (method === 'get') await access.require(caller, readRight)
+    if (method === 'get') await requireRead(caller, path, request)
     callers.set(request, caller)
   }
 
@@ -209,7 +218,7 @@ export function createInventoryApp({
       const newest = (await store.history({ limit: 1 }))[0]?.id ?? 0
       // An ID above the newest comes from a lost database; without the limit the caller would miss new entries.
       const after = Math.min(integerValue(query, 'after', 0, maxId) ?? newest, newest)
-      const stream = streams.open(reply, () => authorize({ method: 'get' }, request, reply))
+      const stream = streams.open(reply, () => authorize({ method: 'get', path: `${rootPath}/events` }, request, reply))
       await streamHistory(store, log, optionalValue('providerId', query), after, stream)
     },
 
@@ -223,13 +232,13 @@ export function createInventoryApp({
 
     [`get ${interfacesPath}/providers`]: (request, reply) => sendJson(request, reply, () => store.providers()),
 
-    [`get ${interfacesPath}/node-configs`]: async (request, reply) => {
+    [`get ${providerRecordsPath}`]: async (request, reply) => {
       const { providerId } = queryValues(request)
       if (!providerId) throw new HttpProblem(400, 'providerId required')
       return sendPages(request, reply, store.pages({ providerId }))
     },
 
-    [`get ${interfacesPath}/node-configs/by-instance/{instanceId}`]: async (request, reply) => {
+    [`get ${providerRecordsPath}/by-instance/{instanceId}`]: async (request, reply) => {
       const instanceId = paramsOf(request)['instanceId']?.trim()
       if (!instanceId) throw new HttpProblem(400, 'instanceId required')
       const found = await store.list({ instanceId, ...optionalValue('providerId', queryValues(request)) })

@@ -10,7 +10,7 @@ import { stringify } from 'yaml'
 import { accessOf, grant, openToEveryone, rules } from '../../test/support/access.ts'
 import { aWrite } from '../../test/support/inventory.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
-import { sessionPath } from '../contract/inventory.ts'
+import { providerRecordsPath, sessionPath } from '../contract/inventory.ts'
 import { problem } from '../contract/problem.ts'
 import { openAccess } from '../server/access.ts'
 import { limitAddresses } from '../server/rate-limit.ts'
@@ -104,6 +104,19 @@ test('a writer of one provider cannot write the records of another', async () =>
   const answer = await app.inject({ method: 'PUT', url: records, headers: bearer(writer), payload: mixed })
   assert.equal(answer.statusCode, 403)
   assert.match(answer.json().detail, /writer may not update providers\.multinic\.io p2/)
+  await app.close()
+})
+
+test('a writer of one provider may list the records of that provider, and reads nothing else', async () => {
+  const app = await anApp(tokensFile)
+  const read = async (url: string) => (await app.inject({ url, headers: bearer(writer) })).statusCode
+  assert.equal(await read(`${providerRecordsPath}?providerId=p1`), 200)
+  const others = ['providerId=p2', 'providerId='].map(query => `${providerRecordsPath}?${query}`)
+  const paths = inventoryApi.routes.filter(
+    ({ method, path }) => method === 'get' && ![providerRecordsPath, sessionPath].includes(path),
+  )
+  for (const url of [...others, ...paths.map(({ path }) => `${path.replaceAll(/\{\w+\}/g, 'x')}?providerId=p1`)])
+    assert.ok([400, 403].includes(await read(url)), url)
   await app.close()
 })
 

@@ -2,7 +2,7 @@
  * The inventory as a program and as a component inside the operator: settings → store → app → listen.
  */
 import type { FastifyInstance } from 'fastify'
-import type { InventoryWrite } from '../contract/inventory.ts'
+import type { InventoryRecord, InventoryWrite } from '../contract/inventory.ts'
 import type { Route } from '../contract/openapi.ts'
 import { verdictsPath, verdictsQuery } from '../contract/operator-api.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
@@ -24,7 +24,7 @@ export interface StartOptions {
 }
 
 export interface RunningInventory {
-  recorder: { put(writes: InventoryWrite[]): Promise<void> }
+  recorder: { put(writes: InventoryWrite[]): Promise<void>; list(providerId: string): Promise<InventoryRecord[]> }
   url: string
   close(): Promise<void>
 }
@@ -75,7 +75,7 @@ export async function startInventory(options: StartOptions): Promise<RunningInve
     const url = await listen(app, settings.INVENTORY_ADDR)
     log.info('inventory listening', { url })
     onListen?.(url)
-    return { recorder: { put: store.put }, url, close }
+    return { recorder: { put: store.put, list: providerId => store.list({ providerId }) }, url, close }
   } catch (error) {
     await close()
     throw error

@@ -39,7 +39,9 @@ export function findingsOf(
     approveCommand: approveCommand(config),
     resolvedNames: resolvedNamesOf(observed, result),
     target: targetOf(settings, providerId),
-    targetKnown: observed.delivered.some(node => node.interfaces.some(nic => nic.source === source)),
+    targetKnown: observed.delivered.some(
+      node => !node.isUnconfirmed && node.interfaces.some(nic => nic.source === source),
+    ),
     refusedRemovals: [...delivery.refused].map(([node, message]) => `${node}: ${message}`),
     ...(approval !== undefined && { approval }),
   }

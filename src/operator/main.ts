@@ -93,15 +93,17 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     proxies,
     onCall,
   })
+  const inventory = recorder ? undefined : await remoteInventory(settings, proxies, onCall)
+  const records = recorder ?? inventory?.recorder
   const violaClients = createViolaClients({
     ca: await optionalFile(settings.VIOLA_CA_FILE),
     clientCert: await optionalFile(settings.VIOLA_CLIENT_CERT_FILE),
     clientKey: await optionalFile(settings.VIOLA_CLIENT_KEY_FILE),
     store: createDeliveredStore(kube, settings.POD_NAMESPACE),
+    readRecords: records?.list,
     proxies,
     onCall,
   })
-  const inventory = recorder ? undefined : await remoteInventory(settings, proxies, onCall)
   const eventRecorder = createEventRecorder({ kube, component: 'multinic-operator', log })
   const planner = createPlanner()
   const verdicts = new Map<string, readonly Verdict[]>()
@@ -151,7 +153,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       metrics.forget(key)
     },
     locks: createLocks(),
-    records: createRecords(recorder ?? inventory?.recorder, now),
+    records: createRecords(records, now),
     pendingDeletions: createPendingDeletions(now),
     cloudEvents,
     busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),

@@ -25,6 +25,8 @@ export interface DeliveredNode {
   status?: NodeConfigStatus
   /** Field manager that edited the config by hand since it was delivered. */
   editedBy?: string
+  /** From the inventory: the operator lost its own record of the delivery. */
+  isUnconfirmed?: true
 }
 
 /**

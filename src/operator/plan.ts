@@ -258,8 +258,10 @@ function toNodePlan(draft: Draft): NodePlan {
   const isEqual = (delivered.instanceId ?? '') === instanceId && equalLists(delivered.interfaces, interfaces)
   if (!isEqual && delivered.editedBy !== undefined)
     why.push(`the node config was edited by hand (field manager ${delivered.editedBy}), and is delivered again`)
+  if (delivered.isUnconfirmed)
+    why.push('the record of the delivery was lost: delivered again with the indexes in the inventory')
   if (!isEqual && why.length === 0) why.push('the ports, subnets or networks changed')
-  return { ...node, action: isEqual ? 'keep' : 'send' }
+  return { ...node, action: isEqual && !delivered.isUnconfirmed ? 'keep' : 'send' }
 }
 
 function equalLists(a: readonly Interface[], b: readonly Interface[]): boolean {

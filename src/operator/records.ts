@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { interfaceHash } from '../contract/interface-hash.ts'
 import { type Interface, toWireInterface } from '../contract/interfaces.ts'
-import type { InventoryWrite, Stage } from '../contract/inventory.ts'
+import type { InventoryRecord, InventoryWrite, Stage } from '../contract/inventory.ts'
 import type { InterfaceStatus } from '../contract/node-config.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type DeliveredNode, identityOf } from './observed-state.ts'
@@ -12,6 +12,8 @@ import { stateOf } from './sync-outcome.ts'
 
 export interface Recorder {
   put(writes: InventoryWrite[]): Promise<void>
+  /** The records of a provider. */
+  list(providerId: string): Promise<InventoryRecord[]>
 }
 
 type Stages = Partial<Record<Stage, string>>
@@ -35,7 +37,7 @@ export interface Records {
 /** Stage times of more ports are dropped, oldest first. The inventory stores them, and keeps the first time of each. */
 const maxStages = 100_000
 
-export function createRecords(recorder: Recorder | undefined, now: () => Date): Records {
+export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: () => Date): Records {
   const stages = new Map<string, Stages>()
   const timestamp = timestampsOf(now)
   const sent = new Map<string, string>()

@@ -7,7 +7,7 @@ import { type Call, createHttp, type Http, type Proxies } from '../http-client/c
 import { createSharedValues } from '../runtime/shared-values.ts'
 import type { SyncSettings } from './config.ts'
 import type { ViolaCredentials } from './credentials.ts'
-import { type DeliveredStore, withPostOnlySupport } from './legacy/post-only-viola.ts'
+import { type DeliveredStore, type ReadRecords, withPostOnlySupport } from './legacy/post-only-viola.ts'
 import { createViolaApi, type ViolaClient } from './viola-client.ts'
 
 export interface ViolaRequest {
@@ -33,6 +33,8 @@ export interface ViolaClientsOptions {
   clientKey?: string | undefined
   /** Stores deliveries for a Viola that cannot list them. */
   store: DeliveredStore
+  /** Replaces deliveries that the store lost. Never for a Viola of an object: it would get records of other objects. */
+  readRecords?: ReadRecords | undefined
   proxies?: Proxies | undefined
   onCall?: ((call: Call) => void) | undefined
 }
@@ -41,7 +43,7 @@ export interface ViolaClientsOptions {
 const limits = { elements: 600_000 }
 
 export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
-  const { ca, clientCert, clientKey, store, proxies, onCall } = options
+  const { ca, clientCert, clientKey, store, readRecords, proxies, onCall } = options
   /** Connections of a dropped client close by themselves when they are idle. */
   const connections = createSharedValues<Http>()
   const clients = createSharedValues<ViolaClient>()
@@ -59,7 +61,12 @@ export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
         .update(token ?? '')
         .digest('hex')
       return clients.use(user, JSON.stringify([connectionKey, providerId, digest]), () =>
-        withPostOnlySupport(createViolaApi({ http, endpoint, providerId, token }), store, { endpoint, providerId }),
+        withPostOnlySupport(
+          createViolaApi({ http, endpoint, providerId, token }),
+          store,
+          { endpoint, providerId },
+          isOwn ? readRecords : undefined,
+        ),
       )
     },
     last: user => clients.of(user),

@@ -128,7 +128,10 @@ export async function startOperatorEnvironment(
           apiDeps = deps
         },
         ...(env['INVENTORY_URL'] === undefined && {
-          recorder: { put: async (writes: InventoryWrite[]) => void records.push(...structuredClone(writes)) },
+          recorder: {
+            put: async (writes: InventoryWrite[]) => void records.push(...structuredClone(writes)),
+            list: async () => [],
+          },
         }),
       })
       const end = async () => {

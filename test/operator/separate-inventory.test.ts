@@ -4,9 +4,20 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
-import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
+import {
+  addPort,
+  addServer,
+  addSubnet,
+  type Port,
+  removePort,
+  type Server,
+  type Subnet,
+  setPortStatus,
+} from '../../sandbox/cloud/state.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { type RunningInventory, startInventory } from '../../src/inventory/main.ts'
 import { silent } from '../../src/telemetry/log.ts'
+import { startStubServer } from '../openstack/stub-server.ts'
 import { grant, rules } from '../support/access.ts'
 import { eventually } from '../support/eventually.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from './environment.ts'
@@ -15,20 +26,24 @@ const token = 'a-token-of-the-operator'
 let dir: string
 let environment: OperatorEnvironment
 let inventory: RunningInventory
+let server: Server
+let subnet: Subnet
+let first: Port
 
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-inventory-'))
   await writeFile(join(dir, 'token'), `${token}\n`)
-  await writeFile(join(dir, 'tokens.yaml'), `tokens:\n  - { user: operator, token: ${token} }\n`)
+  await writeFile(join(dir, 'writer'), 'a-token-for-writes-only')
+  await writeFile(
+    join(dir, 'tokens.yaml'),
+    `tokens:\n  - { user: operator, token: ${token} }\n  - { user: writer, token: a-token-for-writes-only }\n`,
+  )
   environment = await startOperatorEnvironment()
   await grant(environment.kube, 'operator', [rules.readInventory, rules.writeProvider()])
-  const server = addServer(environment.cloudState, 'worker-1')
-  const subnet = addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
-  setPortStatus(
-    environment.cloudState,
-    addPort(environment.cloudState, { server, subnet, address: '10.10.0.10' }).id,
-    'ACTIVE',
-  )
+  await grant(environment.kube, 'writer', [rules.writeProvider()])
+  server = addServer(environment.cloudState, 'worker-1')
+  subnet = addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
+  first = attach('10.10.0.10')
   inventory = await openInventory('127.0.0.1:0')
 })
 afterEach(async () => {
@@ -45,6 +60,12 @@ function openInventory(address: string): Promise<RunningInventory> {
     KUBECONFIG: environment.api.kubeconfig,
   }
   return startInventory({ env, log: silent })
+}
+
+function attach(address: string): Port {
+  const port = addPort(environment.cloudState, { server, subnet, address })
+  setPortStatus(environment.cloudState, port.id, 'ACTIVE')
+  return port
 }
 
 async function nodeNames(): Promise<string[]> {
@@ -74,4 +95,73 @@ test('nodes are delivered while the inventory is down, and recorded when it is b
   )
   inventory = await openInventory(new URL(url).host)
   await eventually(async () => assert.deepEqual(await nodeNames(), ['worker-1']), within)
+})
+
+const configMaps = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true } as const
+
+/** What the operator keeps in its namespace. */
+async function loseNamespace(): Promise<void> {
+  const { items } = await environment.kube.list(configMaps, { namespace })
+  assert.ok(items.length > 0)
+  for (const { metadata } of items) await environment.kube.delete(configMaps, { namespace, name: metadata.name })
+}
+
+test('operator 15a: after the loss of its namespace the operator takes the indexes from the inventory', async () => {
+  const posts: { nodeName: string; interfaces: { name: string; address: string }[] }[] = []
+  await using postOnly = await startStubServer(({ method, body }) => {
+    if (method !== 'POST') return { status: 405, body: 'method not allowed' }
+    posts.push(...JSON.parse(body))
+    return { status: 200, body: { applied: 1, output: '' } }
+  })
+  const waitForPost = (expected: string, after = 0) =>
+    eventually(() => {
+      const last = posts.slice(after).at(-1)
+      assert.equal(
+        [last?.nodeName, ...(last?.interfaces ?? []).map(nic => `${nic.name}=${nic.address}`)].join(' '),
+        expected,
+      )
+    }, within)
+  const env = {
+    INVENTORY_URL: inventory.url,
+    INVENTORY_TOKEN_FILE: join(dir, 'writer'),
+    VIOLA_ENDPOINT: postOnly.url,
+  }
+  const stop = await environment.startOperator(env)
+  await environment.create({})
+  await waitForPost('worker-1 multinic0=10.10.0.10')
+  attach('10.10.0.11')
+  await waitForPost('worker-1 multinic0=10.10.0.10 multinic1=10.10.0.11')
+  removePort(environment.cloudState, first.id)
+  await waitForPost('worker-1 multinic1=10.10.0.11')
+  const recorded = async () => (await inventory.recorder.list('biz-1')).flatMap(one => one.config.interfaces)
+  await eventually(
+    async () =>
+      assert.deepEqual(
+        (await recorded()).map(({ name }) => name),
+        ['multinic1'],
+      ),
+    within,
+  )
+  await stop()
+
+  // Nothing says which indexes the node has: they are not guessed.
+  const { url } = inventory
+  await inventory.close()
+  await loseNamespace()
+  const sent = posts.length
+  const next = await environment.startOperator(env)
+  await eventually(async () => {
+    const ready = (await environment.config()).status?.conditions?.find(({ type }) => type === 'Ready')
+    assert.match(ready?.message ?? '', /ports would get new indexes/)
+  }, within)
+  inventory = await openInventory(new URL(url).host)
+  await waitForPost('worker-1 multinic1=10.10.0.11', sent)
+  await next()
+
+  // From then on the inventory is not needed.
+  await inventory.close()
+  await environment.startOperator(env)
+  attach('10.10.0.12')
+  await waitForPost('worker-1 multinic0=10.10.0.12 multinic1=10.10.0.11')
+  inventory = await openInventory(new URL(url).host)
 })

@@ -2,13 +2,16 @@
  * Legacy: support for a Viola that serves only the documented POST. It ends with version 1.0.
  *
  * Such a Viola cannot report what it delivered. The operator keeps one small ConfigMap for each node in its own namespace
- * instead, so that interface indexes and node names survive a restart.
+ * instead, so that interface indexes and node names survive a restart. If they are lost with the namespace, the records of
+ * the inventory replace them: new indexes would rename the NICs of every node.
  */
 import { hashOf } from '../../contract/hash.ts'
 import { completeInterfaces, specHash, type WireInterface } from '../../contract/interfaces.ts'
+import type { InventoryRecord } from '../../contract/inventory.ts'
 import type { KubeObject, Resource } from '../../contract/object.ts'
 import { type ViolaNodeConfig, violaNodeConfig } from '../../contract/viola.ts'
 import type { Kube } from '../../kube/api.ts'
+import { messageOf } from '../../runtime/errors.ts'
 import type { DeliveredNode } from '../observed-state.ts'
 import { type NodeToRemove, type ViolaApi, type ViolaClient, ViolaError } from '../viola-client.ts'
 
@@ -22,6 +25,9 @@ export interface DeliveredStore {
   put(target: Target, node: ViolaNodeConfig): Promise<void>
   remove(target: Target, nodeName: string): Promise<void>
 }
+
+/** Reads the records of a provider from the inventory. */
+export type ReadRecords = (providerId: string) => Promise<readonly InventoryRecord[]>
 
 interface ConfigMap extends KubeObject {
   data?: Record<string, string>
@@ -64,15 +70,54 @@ export function createDeliveredStore(kube: Pick<Kube, 'list' | 'apply' | 'delete
   }
 }
 
-function deliveredNode({ nodeName, instanceId, interfaces: inputs }: ViolaNodeConfig): DeliveredNode {
+function deliveredNode({
+  nodeName,
+  instanceId,
+  interfaces: inputs,
+}: Pick<ViolaNodeConfig, 'nodeName' | 'instanceId' | 'interfaces'>): DeliveredNode {
   const { interfaces } = completeInterfaces(inputs as WireInterface[])
   const node = { nodeName, ...(instanceId && { instanceId }), interfaces }
   return { ...node, specHash: specHash(node), generation: 1 }
 }
 
 /** Adds what the Viola does not serve: a list from the store, and removal by an empty list of interfaces. */
-export function withPostOnlySupport(viola: ViolaApi, store: DeliveredStore, target: Target): ViolaClient {
+export function withPostOnlySupport(
+  viola: ViolaApi,
+  store: DeliveredStore,
+  target: Target,
+  readRecords?: ReadRecords,
+): ViolaClient {
   let usesStore = false
+  /** Nodes that only the inventory knows. Read once: from then on the store has every delivery. */
+  let recorded: Map<string, DeliveredNode> | undefined
+
+  async function listStored(): Promise<DeliveredNode[]> {
+    const stored = await store.list(target)
+    recorded ??= await recordedNodes({ isRequired: stored.length === 0 })
+    for (const { nodeName } of stored) recorded?.delete(nodeName)
+    return [...stored, ...(recorded?.values() ?? [])]
+  }
+
+  async function recordedNodes({ isRequired }: { isRequired: boolean }): Promise<typeof recorded> {
+    if (!readRecords) return new Map()
+    try {
+      const records = (await readRecords(target.providerId)).filter(({ config }) => config.interfaces.length > 0)
+      return new Map(
+        records.map(({ nodeName, config }) => [nodeName, { ...deliveredNode(config), isUnconfirmed: true }]),
+      )
+    } catch (error) {
+      if (!isRequired) return undefined
+      throw new ViolaError(
+        `viola: cannot list what it has, and neither can the inventory: ${messageOf(error)}. Without it, ports would get new indexes`,
+        { cause: error },
+      )
+    }
+  }
+
+  async function removeStored(nodeName: string): Promise<void> {
+    recorded?.delete(nodeName)
+    await store.remove(target, nodeName)
+  }
 
   const post: ViolaClient['post'] = async (nodes, signal, traceparent) => {
     const outcome = await viola.post(nodes, signal, traceparent)
@@ -81,7 +126,7 @@ export function withPostOnlySupport(viola: ViolaApi, store: DeliveredStore, targ
       const { action } = outcome.results.get(node.nodeName) ?? { action: 'updated' }
       if (action === 'failed' || action === 'conflict') continue
       if (node.interfaces.length > 0) await store.put(target, node)
-      else await store.remove(target, node.nodeName)
+      else await removeStored(node.nodeName)
     }
     return outcome
   }
@@ -98,12 +143,12 @@ export function withPostOnlySupport(viola: ViolaApi, store: DeliveredStore, targ
     async list(signal) {
       const nodes = await viola.list(signal)
       usesStore = nodes === 'unsupported'
-      return nodes === 'unsupported' ? { nodes: await store.list(target), reported: false } : { nodes, reported: true }
+      return nodes === 'unsupported' ? { nodes: await listStored(), reported: false } : { nodes, reported: true }
     },
     async remove(node, signal, traceparent) {
       const outcome = await viola.remove(node, signal, traceparent)
       if (outcome === 'unsupported') return postEmpty(node, signal, traceparent)
-      if (usesStore && outcome === 'removed') await store.remove(target, node.nodeName)
+      if (usesStore && outcome === 'removed') await removeStored(node.nodeName)
       return outcome
     },
   }

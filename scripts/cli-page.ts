@@ -13,12 +13,14 @@ interface Texts {
   forward: string
   columns: { commands: string[]; options: string[]; formats: string[]; codes: string[] }
   reasons: (page: string) => string
-  headings: Record<'commands' | 'options' | 'formats' | 'codes' | 'examples' | 'completion', string>
+  headings: Record<'commands' | 'options' | 'formats' | 'codes' | 'age' | 'examples' | 'completion', string>
   every: string
   formats: Record<'wide' | 'json' | 'csv', string>
   terminal: string
   codes: Record<0 | 1 | 2, string>
   scripts: string
+  /** How old an observation is. */
+  age: (controllerPage: string) => string
   comments: Record<'helm' | 'kustomize' | 'why' | 'plan' | 'history' | 'find' | 'bash' | 'zsh' | 'fish', string>
   nodes: string
 }
@@ -26,7 +28,7 @@ interface Texts {
 const texts: Record<Language, Texts> = {
   en: {
     title: 'CLI',
-    text: '`multinic` reads the inventory and the operator over HTTP. It shows the state of nodes and ports, the reason, the history and the remedy. Only `migrate`, `doctor` and `support-bundle` need access to a cluster. `kubectl multinic …` runs the same program.',
+    text: '`multinic` reads the inventory and the operator over HTTP. It shows the state of nodes and ports, the reason, the history and the remedy. Only `migrate`, `retry`, `check --now`, `doctor` and `support-bundle` need access to a cluster. `kubectl multinic …` runs the same program.',
     install:
       'The CLI is one file for Node 20 and later: `multinic-cli-VERSION.tgz` of a release (`make release`), or `dist/multinic` of `make build`. In a checkout, add `bin/` to your `PATH`.',
     forward: 'In a cluster, the inventory is a Service. Forward its port:',
@@ -42,6 +44,7 @@ const texts: Record<Language, Texts> = {
       options: 'Options',
       formats: 'Output formats',
       codes: 'Exit codes',
+      age: 'Age of an observation',
       examples: 'Examples',
       completion: 'Shell completion',
     },
@@ -55,11 +58,13 @@ const texts: Record<Language, Texts> = {
       'Colours appear on a terminal only, and not with `NO_COLOR`. With `LANG=ko_KR.UTF-8` or `--lang ko`, help, output and remedies are in Korean; names of states, reasons and fields, and error messages, stay English. To trust an inventory with a private CA, set `NODE_EXTRA_CA_CERTS`. The CLI sends the token only to the URLs that you set, and follows no redirect.',
     codes: {
       0: 'yes, or the requested output',
-      1: 'no: `check` found a deviation, nothing matches the name, the OpenstackConfig is invalid',
+      1: 'no: `check` found a deviation or an observation that is too old, nothing matches the name, the OpenstackConfig is invalid',
       2: 'no answer: wrong use, wrong URL or token, nothing responds. The message says what to do',
     },
     scripts:
       'So `multinic check` fits into a pipeline, and `multinic find 10.10.0.7 -o json` into a script. Data goes to standard output, notes go to standard error.',
+    age: page =>
+      `\`check\`, \`why\`, \`status\` and \`find\` compare the requested NICs with what an agent observed on the node, and show how old the observation is. \`check\` and \`why\` also name selected ports that were not delivered. An observation that is older than twice the interval of the checks for drift vouches for nothing: the commands say \`not verified since\` its time, and \`check\` exits with 1. The interval is \`DRIFT_INTERVAL\`, or longer in a large cluster ([controller](${page})). While the checks are off, it counts as one hour. \`multinic check --now NODE\` checks a node at once. \`why\` marks a stage whose reported time was impossible with \`(clock differs)\`.`,
     comments: {
       helm: 'installed by Helm',
       kustomize: 'or by kustomize',
@@ -76,7 +81,7 @@ const texts: Record<Language, Texts> = {
   },
   ko: {
     title: 'CLI',
-    text: '`multinic`은 HTTP로 인벤토리와 operator를 조회하여 노드와 포트의 상태, 사유, 이력, 조치 방법을 보여 줍니다. 클러스터 접근 권한은 `migrate`, `doctor`, `support-bundle`에만 필요합니다. `kubectl multinic …`도 같은 프로그램입니다.',
+    text: '`multinic`은 HTTP로 인벤토리와 operator를 조회하여 노드와 포트의 상태, 사유, 이력, 조치 방법을 보여 줍니다. 클러스터 접근 권한은 `migrate`, `retry`, `check --now`, `doctor`, `support-bundle`에만 필요합니다. `kubectl multinic …`도 같은 프로그램입니다.',
     install:
       'CLI는 Node 20 이상에서 실행되는 파일 하나입니다. 릴리스의 `multinic-cli-VERSION.tgz`(`make release`) 또는 `make build`의 `dist/multinic`을 사용하십시오. 체크아웃에서는 `bin/`을 `PATH`에 추가하십시오.',
     forward: '클러스터에서 인벤토리는 Service입니다. 다음과 같이 포트를 포워딩하십시오.',
@@ -92,6 +97,7 @@ const texts: Record<Language, Texts> = {
       options: '옵션',
       formats: '출력 형식',
       codes: '종료 코드',
+      age: '관측 시점',
       examples: '예제',
       completion: '셸 자동 완성',
     },
@@ -105,11 +111,13 @@ const texts: Record<Language, Texts> = {
       '색상은 터미널에서만 표시하며 `NO_COLOR`가 있으면 표시하지 않습니다. `LANG=ko_KR.UTF-8` 또는 `--lang ko`를 지정하면 도움말, 출력, 조치 방법이 한국어로 표시됩니다. 상태, 사유, 필드 이름과 오류 메시지는 영어 그대로입니다. 사설 CA를 쓰는 인벤토리는 `NODE_EXTRA_CA_CERTS`로 신뢰하도록 설정하십시오. 토큰은 지정한 URL에만 보내며 리다이렉트를 따르지 않습니다.',
     codes: {
       0: '예, 또는 요청한 출력',
-      1: '아니요: `check`가 불일치를 찾음, 일치하는 이름이 없음, OpenstackConfig가 잘못됨',
+      1: '아니요: `check`가 불일치나 너무 오래된 관측을 찾음, 일치하는 이름이 없음, OpenstackConfig가 잘못됨',
       2: '응답 없음: 잘못된 사용, 잘못된 URL이나 토큰, 무응답. 메시지에 조치 방법이 있습니다',
     },
     scripts:
       '따라서 `multinic check`는 파이프라인에, `multinic find 10.10.0.7 -o json`은 스크립트에 쓸 수 있습니다. 데이터는 표준 출력으로, 안내는 표준 오류로 출력합니다.',
+    age: page =>
+      `\`check\`, \`why\`, \`status\`, \`find\`는 요청한 NIC와 agent가 노드에서 관측한 값을 비교하고, 관측한 지 얼마나 지났는지 표시합니다. \`check\`와 \`why\`는 선택되었지만 전달되지 않은 포트도 표시합니다. 드리프트 점검 주기의 두 배보다 오래된 관측은 아무것도 보증하지 않습니다. 이때 명령은 마지막 관측 시각과 함께 \`이후 점검되지 않음\`이라고 표시하고, \`check\`는 1로 종료합니다. 주기는 \`DRIFT_INTERVAL\`이며 큰 클러스터에서는 더 깁니다([controller](${page})). 점검을 끄면 한 시간으로 계산합니다. \`multinic check --now NODE\`는 노드를 바로 점검합니다. \`why\`는 보고된 시각이 불가능했던 단계를 \`(시계 차이)\`로 표시합니다.`,
     comments: {
       helm: 'Helm으로 설치한 경우',
       kustomize: '또는 kustomize',
@@ -168,6 +176,10 @@ ${table(
 )}
 ${text.scripts}
 
+## ${headings.age}
+
+${text.age(`../guides/${pageName('controller', language)}`)}
+
 ## ${headings.examples}
 
 \`\`\`console sandbox
@@ -175,9 +187,9 @@ $ multinic status
 provider biz-1  2 nodes, 1 Configured, 1 Failed
 └─ OpenstackConfig multinic-system/main
    ├─ worker-1  Configured
-   │  └─ ● multinic0  Configured  10.10.0.11/24  mtu 9000  fa:16:3e:00:00:01
+   │  └─ ● multinic0  Configured  10.10.0.11/24  mtu 9000  fa:16:3e:00:00:01  observed 12m ago
    └─ worker-2  Failed
-      └─ ✗ multinic0  Failed  10.10.0.12/24  mtu 9000  fa:16:3e:00:00:02
+      └─ ✗ multinic0  Failed  10.10.0.12/24  mtu 9000  fa:16:3e:00:00:02  observed 3m ago
 \`\`\`
 
 \`\`\`sh sandbox

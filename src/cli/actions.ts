@@ -6,6 +6,7 @@ import type { OperatorVerdict } from '../contract/operator-api.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type AccessFlags, accessFrom } from './access.ts'
 import { type Api, connectApi, type Query } from './api.ts'
+import { checked } from './checked.ts'
 import { planned } from './dry-run.ts'
 import { CliError, type Ending, type Io } from './io.ts'
 import type { Messages } from './messages/en.ts'
@@ -19,11 +20,15 @@ import {
   deviationRow,
   hitColumns,
   hitLines,
+  hitStateColumns,
+  hitView,
   holderColumns,
   holderLimits,
   holderLines,
+  oldestOf,
 } from './render/lists.ts'
 import { planLines } from './render/plan-text.ts'
+import { ago } from './render/reason.ts'
 import { historyRows, nicTable, statusRows, whyRows } from './render/rows.ts'
 import { statusTree } from './render/status-tree.ts'
 import { whyLines } from './render/why-text.ts'
@@ -52,7 +57,9 @@ export async function status(io: Io, flags: Flags, nodeName?: string): Promise<E
     kubeconfig === undefined || nodeName !== undefined ? [] : configsIn(kubeconfig, context),
   ])
   if (nodeName !== undefined && records.length === 0) return no(io, textsOf(io).nodeNotFound(nodeName))
-  const view = statusOf(records, configs).filter(({ providerId }) => provider === undefined || providerId === provider)
+  const view = statusOf(records, io.now(), configs).filter(
+    ({ providerId }) => provider === undefined || providerId === provider,
+  )
   await print(io, flags.output, {
     data: { providers: view },
     lines: options => (view.length > 0 ? statusTree(view, options) : [textsOf(io).nothingDelivered]),
@@ -63,7 +70,7 @@ export async function status(io: Io, flags: Flags, nodeName?: string): Promise<E
 
 export async function why(io: Io, flags: Flags, what: string): Promise<Ending> {
   const api = apiOf(io, flags)
-  const nodes = nodesAbout(what, await api.records({ q: what, providerId: flags.provider }))
+  const nodes = nodesAbout(what, await api.records({ q: what, providerId: flags.provider }), io.now())
   const vms = new Set([what, ...nodes.filter(({ nodeName }) => nodeName === what).map(({ instanceId }) => instanceId)])
   const verdicts = await verdictsOf(io, api, [{ port: what }, ...[...vms].map(vm => ({ vm }))])
   const answer = whyOf(nodes, verdicts)
@@ -93,7 +100,7 @@ export async function history(io: Io, flags: Flags, nodeName: string): Promise<E
   if (at !== undefined) {
     const record = await api.record(nodeName, { providerId, at })
     if (!record) return no(io, textsOf(io).nothingAt(nodeName, at))
-    const view = statusOf([record])
+    const view = statusOf([record], new Date(at))
     await print(io, flags.output, {
       data: record,
       lines: options => statusTree(view, options),
@@ -116,13 +123,21 @@ export async function find(io: Io, flags: Flags, what: string): Promise<Ending> 
   if (flags.ever) return findEver(io, flags, api, what)
   const at = timeFrom(flags.at, io.now())
   const limit = flags.limit ?? 50
-  const records = at !== undefined || flags.output === 'wide' ? await api.records({ q: what, at }) : []
-  const hits = at === undefined ? await api.search(what, limit) : hitsIn(records, what).slice(0, limit)
+  const [records, current] = await Promise.all([
+    api.records({ q: what, at }),
+    at === undefined ? api.search(what, limit) : undefined,
+  ])
+  const found = current ?? hitsIn(records, what).slice(0, limit)
+  const now = at === undefined ? io.now() : new Date(at)
+  const hits = found.map(hit => hitView(hit, records, now))
   if (hits.length === 0) return no(io, textsOf(io).noMatch(what, at))
   await print(io, flags.output, {
     data: hits,
-    lines: options => hitLines(hits, options, options.wide ? records : undefined),
-    rows: () => [hitColumns, ...hits.map(hit => hitColumns.map(column => hit[column]))],
+    lines: options => hitLines(hits, options),
+    rows: () => {
+      const columns = [...hitColumns, ...hitStateColumns]
+      return [columns, ...hits.map(hit => columns.map(column => hit[column]))]
+    },
   })
   return 'yes'
 }
@@ -145,24 +160,29 @@ async function findEver(io: Io, flags: Flags, api: Api, what: string): Promise<E
 export async function check(io: Io, flags: Flags): Promise<Ending> {
   if (flags.now !== undefined) return (await import('./node-requests.ts')).checkNow(io, flags, flags.now)
   const api = apiOf(io, flags)
-  const { provider } = flags
-  const [deviations, providers] = await Promise.all([api.deviations({ providerId: provider }), api.providers()])
-  const nodes = providers.filter(one => provider === undefined || one.providerId === provider).flatMap(one => one.nodes)
-  const nics = nodes.reduce((sum, node) => sum + node.interfaceCount, 0)
-  const matching = textsOf(io).allAsRequested(nics, nodes.length)
+  const [records, verdicts] = await Promise.all([
+    api.records({ providerId: flags.provider }),
+    verdictsOf(io, api, [{ taken: 'true', providerId: flags.provider }]),
+  ])
+  const texts = textsOf(io)
+  const { nics, wrong } = checked(records, verdicts, io.now())
   await print(io, flags.output, {
-    data: deviations,
-    lines: options =>
-      deviations.length === 0 ? [options.paint('good', matching)] : deviationLines(deviations, options),
+    data: wrong,
+    lines: options => {
+      if (wrong.length > 0) return deviationLines(wrong, options)
+      const oldest = oldestOf(nics)?.observedAt
+      const age = oldest === undefined ? '' : `; ${texts.oldest(ago(oldest, options))}`
+      return [options.paint('good', `${texts.allAsRequested(nics.length, records.length)}${age}`)]
+    },
     rows: () => [
       deviationColumns,
-      ...deviations.map(one => {
-        const row = deviationRow(one, textsOf(io))
+      ...wrong.map(one => {
+        const row = deviationRow(one, texts)
         return deviationColumns.map(column => row[column])
       }),
     ],
   })
-  return deviations.length > 0 ? 'no' : 'yes'
+  return wrong.length > 0 ? 'no' : 'yes'
 }
 
 export async function exportAll(io: Io, flags: Flags): Promise<Ending> {
@@ -173,7 +193,7 @@ export async function exportAll(io: Io, flags: Flags): Promise<Ending> {
     return 'yes'
   }
   const records = await api.records(query)
-  await print(io, flags.output, { data: records, lines: ({ paint }) => nicTable(statusOf(records), paint) })
+  await print(io, flags.output, { data: records, lines: ({ paint }) => nicTable(statusOf(records, io.now()), paint) })
   return 'yes'
 }
 

@@ -5,16 +5,12 @@
  */
 import { z } from 'zod'
 import {
-  type Deviation,
-  deviation,
   type HistoryEntry,
   type HoldersAnswer,
   historyEntry,
   holdersAnswer,
   type InventoryRecord,
   inventoryRecord,
-  type ProviderCatalog,
-  providerCatalog,
   type SearchHit,
   searchHit,
 } from '../contract/inventory.ts'
@@ -43,8 +39,6 @@ export interface Api {
   history(nodeName: string, query?: Query): Promise<HistoryEntry[]>
   search(q: string, limit: number): Promise<SearchHit[]>
   holders(q: string): Promise<HoldersAnswer>
-  deviations(query?: Query): Promise<Deviation[]>
-  providers(): Promise<ProviderCatalog['providers']>
   csv(query?: Query): Promise<string>
   /** Undefined if no operator responds at this URL. */
   verdicts(query: Query): Promise<OperatorVerdict[] | undefined>
@@ -82,8 +76,6 @@ export function connectApi({ inventory, operator, token }: Access): Api {
       get(`${nodesPath}/${encodeURIComponent(nodeName)}/history`, query, z.array(historyEntry), []),
     search: (q, limit) => get('/v1/inventory/search', { q, limit }, z.array(searchHit)),
     holders: q => get('/v1/inventory/holders', { q }, holdersAnswer),
-    deviations: (query = {}) => get('/v1/inventory/deviations', query, z.array(deviation)),
-    providers: async () => (await get('/v1/interfaces/providers', {}, providerCatalog)).providers,
     async csv(query = {}) {
       const answer = await ask(await inventory(), withQuery(nodesPath, { ...query, format: 'csv' }), token)
       if (answer.status !== 200) throw refusal(answer)
@@ -112,7 +104,7 @@ interface Answer {
 /** Larger than any inventory. Compressed responses count uncompressed. */
 const maxResponseBytes = 64 * 1024 * 1024
 
-/** A page of records, or the deviations of a large fleet, has a third of it. */
+/** A page of records has a third of it. */
 const maxResponseElements = 1_000_000
 
 export async function textOf({ body, headers }: Response, maxBytes = maxResponseBytes): Promise<string> {

@@ -76,6 +76,7 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
 
   const check = reading('check', help.check, ...allFormats)
     .addOption(provider())
+    .addOption(operator())
     .option('--now <node>', help.checkNow)
     .option('-n, --namespace <name>', help.namespace)
     .option('--timeout <duration>', help.timeout)

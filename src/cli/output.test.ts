@@ -66,7 +66,12 @@ const commands: Record<string, [words: string[], wide: RegExp, head: string, row
     9,
   ],
   'history --at': [['history', 'w1', '--at', '1ms'], /VM vm-w1/, 'providerId,config,nodeName,instanceId,state', 2],
-  find: [['find', '10.1.'], /STATE +VM\n.*Configured +vm-w1/, 'kind,value,providerId,nodeName,interface', 1],
+  find: [
+    ['find', '10.1.'],
+    /STATUS +OBSERVED +PROVIDER +VM\n.*Configured +p1 +vm-w1/,
+    'kind,value,providerId,nodeName,interface',
+    1,
+  ],
   check: [['check'], /PORT +PROVIDER\n.*port-w2-0 +p1/, 'providerId,nodeName,interface,portId,status,reason', 1],
   export: [
     ['export'],

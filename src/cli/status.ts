@@ -3,11 +3,14 @@
  *
  * A NIC belongs to the OpenstackConfig that requested it, so a node of two of them appears under both.
  */
+import { type Comparison, comparisonsOf } from '../contract/deviations.ts'
 import { addressesOf } from '../contract/interfaces.ts'
-import type { InventoryRecord } from '../contract/inventory.ts'
+import type { Deviation, InventoryRecord } from '../contract/inventory.ts'
+import { type Observation, observationOf } from '../contract/observation.ts'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 
-export interface NicView {
+/** What was requested, whether it is applied, what was observed, and when. */
+export interface NicView extends Observation {
   name: string
   status: string
   macAddress: string
@@ -18,6 +21,8 @@ export interface NicView {
   reason?: string
   message?: string
   remedy?: string
+  pending?: Deviation['pending']
+  differences: Deviation['differences']
 }
 
 export interface NodeView {
@@ -56,17 +61,18 @@ export interface ProviderView {
 
 export function statusOf(
   records: readonly InventoryRecord[],
+  now: Date,
   configs: readonly OpenstackConfig[] = [],
 ): ProviderView[] {
   const ids = [...records.map(({ providerId }) => providerId), ...configs.map(providerIdOf)]
   return [...new Set(ids)].sort().map(providerId => {
     const nodes = records.filter(record => record.providerId === providerId)
     const known = configs.filter(config => providerIdOf(config) === providerId)
-    return { providerId, states: countsOf(nodes.map(stateOf)), configs: configsOf(nodes, known) }
+    return { providerId, states: countsOf(nodes.map(stateOf)), configs: configsOf(nodes, now, known) }
   })
 }
 
-function configsOf(records: readonly InventoryRecord[], known: readonly OpenstackConfig[]): ConfigView[] {
+function configsOf(records: readonly InventoryRecord[], now: Date, known: readonly OpenstackConfig[]): ConfigView[] {
   const byName = new Map(known.map(config => [nameOf(config), config]))
   const names = [...byName.keys(), ...records.flatMap(sourcesOf)]
   return [...new Set(names)].sort(emptyLast).map(name => {
@@ -74,7 +80,7 @@ function configsOf(records: readonly InventoryRecord[], known: readonly Openstac
     return {
       ...(name !== '' && { name }),
       ...(config && { state: configState(config) }),
-      nodes: records.filter(record => sourcesOf(record).includes(name)).map(record => nodeView(record, name)),
+      nodes: records.filter(record => sourcesOf(record).includes(name)).map(record => nodeView(record, now, name)),
     }
   })
 }
@@ -90,38 +96,32 @@ function emptyLast(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-function nodeView(record: InventoryRecord, source: string): NodeView {
+function nodeView(record: InventoryRecord, now: Date, source: string): NodeView {
   const { nodeName, instanceId, updatedAt } = record
-  const interfaces = nicViews(record, nic => (nic.source ?? '') === source)
+  const interfaces = nicViews(record, now, nic => (nic.source ?? '') === source)
   return { nodeName, instanceId, state: stateOf(record), updatedAt, ...whyOf(record), interfaces }
 }
 
 type WireNic = InventoryRecord['config']['interfaces'][number]
 
-/** Requested and observed state of each interface. */
-export function nicViews(record: InventoryRecord, among: (nic: WireNic) => boolean = () => true): NicView[] {
-  return record.config.interfaces.flatMap((nic, at) => {
-    if (!among(nic)) return []
-    const is = stateOfNic(record, nic)
-    const { macAddress, mtu, portId } = nic
-    const link = is?.observed?.link
-    return [
-      {
-        name: nic.name ?? `multinic${nic.id ?? at}`,
-        status: is?.status ?? 'Pending',
-        macAddress,
-        addresses: addressesOf(defined(nic)),
-        ...defined({ mtu, portId, link }),
-        ...whyOf(is ?? {}),
-      },
-    ]
-  })
+export function nicViews(record: InventoryRecord, now: Date, among: (nic: WireNic) => boolean = () => true): NicView[] {
+  return comparisonsOf(record)
+    .filter(({ requested }) => among(requested))
+    .map(comparison => nicView(comparison, now))
 }
 
-export function stateOfNic(record: InventoryRecord, nic: { portId?: string | undefined; macAddress: string }) {
-  return record.interfaces?.find(
-    one => (nic.portId !== undefined && one.portId === nic.portId) || one.macAddress === nic.macAddress.toLowerCase(),
-  )
+export function nicView({ requested, state, differences }: Comparison, now: Date): NicView {
+  const { name, macAddress, mtu, portId } = requested
+  return {
+    name,
+    status: state?.status ?? 'Pending',
+    macAddress,
+    addresses: addressesOf(requested),
+    ...defined({ mtu, portId, link: state?.observed?.link, pending: state?.pending }),
+    ...whyOf(state ?? {}),
+    differences,
+    ...observationOf(state ?? {}, now),
+  }
 }
 
 export function stateOf({ state, config }: InventoryRecord): string {

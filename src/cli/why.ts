@@ -2,15 +2,18 @@
  * Which nodes, NICs and verdicts a word is about: a port, a node, a VM, an address or a MAC. Pure.
  */
 import { canonical } from '../contract/address.ts'
+import { comparisonsOf } from '../contract/deviations.ts'
 import { addressesOf } from '../contract/interfaces.ts'
 import type { InventoryRecord } from '../contract/inventory.ts'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
 import { completedStages, type Stage, stages } from '../contract/stages.ts'
-import { type NicView, nicViews, stateOf, stateOfNic } from './status.ts'
+import { type NicView, nicView, stateOf } from './status.ts'
 
 export interface NicWhy extends NicView {
   /** When it passed each stage. */
   stages: Partial<Record<Stage, string>>
+  /** Stages whose reported time was impossible. */
+  clamped?: Stage[]
   /** The stage that it has not passed yet. */
   waitsFor?: Stage
 }
@@ -33,10 +36,10 @@ export interface Why {
 }
 
 /** Records that match exactly: whole nodes, or nodes with the one NIC that matches. */
-export function nodesAbout(what: string, records: readonly InventoryRecord[]): NodeWhy[] {
+export function nodesAbout(what: string, records: readonly InventoryRecord[], now: Date): NodeWhy[] {
   return records.flatMap(record => {
     const whole = record.nodeName === what || record.instanceId === what
-    const interfaces = whysOf(record, nic => whole || isAbout(what, nic))
+    const interfaces = whysOf(record, now, nic => whole || isAbout(what, nic))
     if (!whole && interfaces.length === 0) return []
     const { providerId, nodeName, instanceId, reason, message, remedy } = record
     const text = { ...(reason && { reason }), ...(message && { message }), ...(remedy && { remedy }) }
@@ -58,12 +61,20 @@ export function whyOf(nodes: readonly NodeWhy[], verdicts: readonly OperatorVerd
   }
 }
 
-function whysOf(record: InventoryRecord, among: (nic: WireNic) => boolean): NicWhy[] {
-  return nicViews(record, among).map(nic => {
-    const passed = stateOfNic(record, nic)?.stages ?? {}
-    const waitsFor = nic.status === 'Configured' ? undefined : stages[completedStages(passed)]
-    return { ...nic, stages: passed, ...(waitsFor && Object.keys(passed).length > 0 && { waitsFor }) }
-  })
+function whysOf(record: InventoryRecord, now: Date, among: (nic: WireNic) => boolean): NicWhy[] {
+  return comparisonsOf(record)
+    .filter(({ requested }) => among(requested))
+    .map(comparison => {
+      const nic = nicView(comparison, now)
+      const { stages: passed = {}, clamped } = comparison.state ?? {}
+      const waitsFor = nic.status === 'Configured' ? undefined : stages[completedStages(passed)]
+      return {
+        ...nic,
+        stages: passed,
+        ...(clamped && { clamped }),
+        ...(waitsFor && Object.keys(passed).length > 0 && { waitsFor }),
+      }
+    })
 }
 
 type WireNic = InventoryRecord['config']['interfaces'][number]

@@ -23,7 +23,7 @@ test('experience M4: CLI and dashboard name the same stage for the same failure'
     const { macAddress = '' } = aWrite('w1').config.interfaces[0] ?? {}
     const interfaces = [{ macAddress, portId: 'port-w1-0', status: 'Failed' as const, stages: times }]
     const record: InventoryRecord = { ...aWrite('w1'), updatedAt: time, interfaces }
-    const [why] = whyOf(nodesAbout('w1', [record]), []).nodes
+    const [why] = whyOf(nodesAbout('w1', [record], new Date(time)), []).nodes
     assert.equal(why?.interfaces[0]?.waitsFor, stage)
     assert.equal(currentStage({ severity: 'failed', stages: times }), stage)
   }

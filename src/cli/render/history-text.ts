@@ -2,10 +2,11 @@
  * Text of `history`: every change with its time, its cause and its differences. Pure.
  */
 
+import { comparisonsOf } from '../../contract/deviations.ts'
 import { addressesOf } from '../../contract/interfaces.ts'
 import type { HistoryEntry, InventoryRecord } from '../../contract/inventory.ts'
 import type { RenderOptions } from '../output.ts'
-import { nicViews, stateOf } from '../status.ts'
+import { stateOf } from '../status.ts'
 import type { Tone } from './paint.ts'
 
 const tones: Record<HistoryEntry['what'], Tone> = { created: 'good', config: 'strong', status: 'dim', removed: 'bad' }
@@ -43,9 +44,9 @@ function linesOf(record: InventoryRecord | undefined): Map<string, string> {
     const facts = [addressesOf(nic).join(' '), nic.mtu && `mtu ${nic.mtu}`, nic.macAddress, nic.portId]
     return [[name, facts.filter(Boolean).join(' ')]]
   })
-  const states = nicViews(record).map(({ name, status, reason }): [string, string] => [
-    `${name} state`,
-    stateText(status, reason),
+  const states = comparisonsOf(record).map(({ requested, state }): [string, string] => [
+    `${requested.name} state`,
+    stateText(state?.status ?? 'Pending', state?.reason),
   ])
   const state: [string, string] = ['node state', stateText(stateOf(record), record.reason)]
   return new Map([['VM', record.instanceId], state, ...nics, ...states])

@@ -3,30 +3,71 @@
  */
 
 import type { Deviation, HoldersAnswer, InventoryRecord, SearchHit } from '../../contract/inventory.ts'
+import type { Observation } from '../../contract/observation.ts'
 import { reasonText } from '../../contract/reasons/catalogue.ts'
+import type { CheckedNic } from '../checked.ts'
 import type { Messages } from '../messages/en.ts'
 import type { RenderOptions } from '../output.ts'
-import { stateOf } from '../status.ts'
+import { nicViews, stateOf } from '../status.ts'
+import { comparisonLines, differenceTexts, observedCell } from './observation.ts'
 import { toneOf } from './paint.ts'
 import { table } from './table.ts'
 
 export const hitColumns = ['kind', 'value', 'providerId', 'nodeName', 'interface'] as const
+export const hitStateColumns = ['status', 'observedAt', 'notVerifiedSince'] as const
 
-/** With the records of the nodes, each line also has the state and the VM of the node. */
-export function hitLines(
-  hits: readonly SearchHit[],
-  { paint, texts }: RenderOptions,
-  records?: readonly InventoryRecord[],
-): string[] {
-  const { kind, value, node, interface: nic, provider, state, vm } = texts.columns
-  const head = [kind, value, node, nic, provider, ...(records ? [state, vm] : [])]
-  const rows = hits.map(({ kind, value, nodeName, interface: nic, providerId }) => {
-    const record = records?.find(one => one.providerId === providerId && one.nodeName === nodeName)
-    const state = record && stateOf(record)
-    const node = records ? [state && { text: state, tone: toneOf(state) }, record?.instanceId] : []
-    return [kind, { text: value, tone: 'strong' as const }, nodeName, nic, providerId, ...node]
-  })
-  return table(head, rows, paint)
+/** A match, with the state of the interface or node that it is about. */
+export interface HitView extends SearchHit, Observation {
+  instanceId?: string
+  status?: string
+  differences?: Deviation['differences']
+}
+
+/** A node was observed when its interface with the oldest observation was. */
+export function hitView(hit: SearchHit, records: readonly InventoryRecord[], now: Date): HitView {
+  const record = records.find(one => one.providerId === hit.providerId && one.nodeName === hit.nodeName)
+  if (!record) return hit
+  const { instanceId } = record
+  const nics = nicViews(record, now)
+  const nic = nics.find(({ name }) => name === hit.interface)
+  const { observedAt, notVerifiedSince } = nic ?? oldestOf(nics) ?? {}
+  return {
+    ...hit,
+    instanceId,
+    status: nic?.status ?? stateOf(record),
+    ...(observedAt !== undefined && { observedAt }),
+    ...(notVerifiedSince !== undefined && { notVerifiedSince }),
+    ...(nic && { differences: nic.differences }),
+  }
+}
+
+export function oldestOf<T extends Observation>(observations: readonly T[]): T | undefined {
+  return observations
+    .filter(({ observedAt }) => observedAt !== undefined)
+    .reduce<T | undefined>(
+      (oldest, one) => ((oldest?.observedAt ?? one.observedAt ?? '') < (one.observedAt ?? '') ? oldest : one),
+      undefined,
+    )
+}
+
+/** Wide: with the VM of the node. */
+export function hitLines(hits: readonly HitView[], options: RenderOptions): string[] {
+  const { paint, wide, texts } = options
+  const { kind, value, node, interface: nic, provider, status, observed, difference, vm } = texts.columns
+  const isDifferent = hits.some(({ differences = [] }) => differences.length > 0)
+  const head = [kind, value, node, nic, status, observed, ...(isDifferent ? [difference] : []), provider]
+  const rows = hits.map(hit => [
+    hit.kind,
+    { text: hit.value, tone: 'strong' as const },
+    hit.nodeName,
+    hit.interface,
+    { text: hit.status ?? '', tone: toneOf(hit.status) },
+    observedCell(hit, options),
+    ...(isDifferent ? [differenceTexts({ differences: hit.differences ?? [] }, texts).join('; ')] : []),
+    hit.providerId,
+    ...(wide ? [hit.instanceId] : []),
+  ])
+  return table([...head, ...(wide ? [vm] : [])], rows, paint)
 }
 
 export const holderColumns = ['kind', 'value', 'providerId', 'nodeName', 'interface', 'from', 'to'] as const
@@ -61,10 +102,17 @@ export const deviationColumns = [
   'status',
   'reason',
   'differences',
+  'pending',
+  'delivered',
+  'observedAt',
+  'notVerifiedSince',
 ] as const
 
-export function deviationRow(deviation: Deviation, texts: Messages): Record<(typeof deviationColumns)[number], string> {
-  const { providerId, nodeName, portId = '', status = '', reason = '' } = deviation
+export function deviationRow(
+  deviation: CheckedNic,
+  texts: Messages,
+): Record<(typeof deviationColumns)[number], string> {
+  const { providerId, nodeName, portId = '', status = '', reason = '', pending, observedAt = '' } = deviation
   return {
     providerId,
     nodeName,
@@ -72,23 +120,36 @@ export function deviationRow(deviation: Deviation, texts: Messages): Record<(typ
     portId,
     status,
     reason,
-    differences: differencesOf(deviation, texts).join('; '),
+    differences: differenceTexts(deviation, texts).join('; '),
+    pending: pending?.reason ?? '',
+    delivered: String(deviation.delivered),
+    observedAt,
+    notVerifiedSince: deviation.notVerifiedSince ?? '',
   }
 }
 
-export function deviationLines(deviations: readonly Deviation[], options: RenderOptions): string[] {
+export function deviationLines(deviations: readonly CheckedNic[], options: RenderOptions): string[] {
   const { paint, wide, texts, language } = options
   const { columns } = texts
   const head = [
-    ...[columns.node, columns.interface, columns.status, columns.reason, columns.difference],
+    ...[columns.node, columns.interface, columns.status, columns.reason, columns.difference, columns.observed],
     ...(wide ? [columns.port, columns.provider] : []),
   ]
   const rows = deviations.map(deviation => {
     const { nodeName, status = 'Pending', reason = '', portId, providerId } = deviation
-    const differences = differencesOf(deviation, texts).join('; ')
-    const what = differences || (reasonText(reason, language)?.meaning ?? texts.notReported)
+    const compared = deviation.delivered ? comparisonLines(deviation, options).join('; ') : texts.notDelivered
+    const what =
+      compared || (status === 'Configured' ? '' : (reasonText(reason, language)?.meaning ?? texts.notReported))
     const state = { text: status, tone: toneOf(status) }
-    return [nodeName, deviation.interface, state, reason, what, ...(wide ? [portId, providerId] : [])]
+    return [
+      nodeName,
+      deviation.interface,
+      state,
+      reason,
+      what,
+      observedCell(deviation, options),
+      ...(wide ? [portId, providerId] : []),
+    ]
   })
   return [...table(head, rows, paint), ...remediesOf(deviations, options)]
 }
@@ -103,8 +164,4 @@ function remediesOf(deviations: readonly Deviation[], { paint, language }: Rende
   )
   const lines = [...remedies].map(([reason, remedy]) => `${paint('strong', '→')} ${reason}: ${remedy}`)
   return lines.length > 0 ? ['', ...lines] : []
-}
-
-function differencesOf({ differences }: Deviation, texts: Messages): string[] {
-  return differences.map(({ field, wanted, observed }) => texts.difference(field, observed || texts.none, wanted))
 }

@@ -91,12 +91,12 @@ const trees: Record<string, [InventoryRecord[], OpenstackConfig[], string[]]> = 
 }
 
 for (const [name, [records, configs, lines]] of Object.entries(trees))
-  test(`status: ${name}`, () => assert.deepEqual(statusTree(statusOf(records, configs), options), lines))
+  test(`status: ${name}`, () => assert.deepEqual(statusTree(statusOf(records, now, configs), options), lines))
 
 test('status: a node of two OpenstackConfigs is under both, with the NICs of each', () => {
   const record = aRecord('w1', { nics: 2 })
   for (const [at, nic] of record.config.interfaces.entries()) nic.source = `ns/config-${at}`
-  const names = statusOf([record])[0]?.configs.map(({ name, nodes }) => [
+  const names = statusOf([record], now)[0]?.configs.map(({ name, nodes }) => [
     name,
     nodes[0]?.interfaces.map(nic => nic.name),
   ])
@@ -120,7 +120,7 @@ test('history: added, removed and changed interfaces', () => {
 })
 
 test('check: a remedy is printed once, however many NICs need it', () => {
-  const one = { providerId: 'p1', nodeName: 'w1', interface: 'multinic0', status: 'Failed' as const }
+  const one = { providerId: 'p1', nodeName: 'w1', interface: 'multinic0', status: 'Failed' as const, delivered: true }
   const wrong = { ...one, reason: 'InterfaceNameInUse', remedy: 'Rename that device.', differences: [] }
   const drifted = { ...one, differences: [{ field: 'mtu', wanted: '9000', observed: '1500' }] }
   const lines = deviationLines([wrong, { ...wrong, nodeName: 'w2' }, drifted], options)

@@ -3,9 +3,11 @@
  */
 import { type HistoryEntry, stages } from '../../contract/inventory.ts'
 import { verdictKind } from '../../contract/operator-api.ts'
+import { en } from '../messages/en.ts'
 import type { ProviderView } from '../status.ts'
 import type { Why } from '../why.ts'
 import { changesOf } from './history-text.ts'
+import { differenceTexts } from './observation.ts'
 import { type Paint, toneOf } from './paint.ts'
 import { table } from './table.ts'
 
@@ -31,6 +33,10 @@ const nicColumns = [
   'portId',
   'link',
   'updatedAt',
+  'observedAt',
+  'notVerifiedSince',
+  'pending',
+  'differences',
 ]
 
 export function statusRows(providers: readonly ProviderView[]): (string | undefined)[][] {
@@ -57,12 +63,14 @@ function nicsIn(providers: readonly ProviderView[]): Row[] {
       nodes.flatMap(({ nodeName, instanceId, state, reason, updatedAt, interfaces }): Row[] => {
         const node = { providerId, config, nodeName, instanceId, state, updatedAt }
         if (interfaces.length === 0) return [{ ...node, reason }]
-        return interfaces.map(({ name, addresses, mtu, ...nic }) => ({
+        return interfaces.map(({ name, addresses, mtu, pending, differences, ...nic }) => ({
           ...node,
           ...nic,
           interface: name,
           addresses: addresses.join(' '),
           mtu: mtu?.toString(),
+          pending: pending?.reason,
+          differences: differenceTexts({ differences }, en).join('; '),
         }))
       }),
     ),
@@ -82,22 +90,25 @@ const whyColumns = [
   'remedy',
   'waitsFor',
   ...stages,
+  'clamped',
+  'observedAt',
+  'notVerifiedSince',
+  'pending',
+  'differences',
 ]
 
 export function whyRows({ nodes, verdicts }: Why): (string | undefined)[][] {
   const ofNodes = nodes.flatMap(({ providerId, nodeName, instanceId, interfaces, state, ...rest }): Row[] => {
     const node = { providerId, nodeName, instanceId }
     if (interfaces.length === 0) return [{ ...node, status: state, ...rest }]
-    return interfaces.map(({ name, status, reason, message, remedy, portId, waitsFor, stages: passed }) => ({
+    return interfaces.map(({ name, addresses: _, mtu: __, stages: passed, clamped, pending, differences, ...nic }) => ({
       ...node,
+      ...nic,
       interface: name,
-      status,
-      reason,
-      message,
-      remedy,
-      portId,
-      waitsFor,
       ...passed,
+      clamped: clamped?.join(' '),
+      pending: pending?.reason,
+      differences: differenceTexts({ differences }, en).join('; '),
     }))
   })
   const ofVerdicts = verdicts.map(

@@ -3,6 +3,7 @@
  */
 import type { RenderOptions } from '../output.ts'
 import type { ConfigView, NicView, NodeView, ProviderView } from '../status.ts'
+import { comparisonLines, observedCell } from './observation.ts'
 import { symbolOf, toneOf } from './paint.ts'
 import { ago, reasonLines } from './reason.ts'
 import { aligned, type Cell } from './table.ts'
@@ -75,18 +76,22 @@ function nodeBranches(nodes: readonly NodeView[], options: RenderOptions): Branc
 export function nicBranches(nics: readonly NicView[], options: RenderOptions): Branch[] {
   const { paint, wide, texts } = options
   const heads = aligned(
-    nics.map(({ name, status, addresses, mtu, macAddress, portId, link }): Cell[] => [
-      { text: `${symbolOf(status)} ${name}`, tone: toneOf(status) },
-      { text: status, tone: toneOf(status) },
-      addresses.join(' '),
-      mtu === undefined ? '' : `mtu ${mtu}`,
-      macAddress,
-      ...(wide ? [portId && `${texts.port} ${portId}`, link && `link ${link}`] : []),
-    ]),
+    nics.map((nic): Cell[] => {
+      const { name, status, addresses, mtu, macAddress, portId, link } = nic
+      return [
+        { text: `${symbolOf(status)} ${name}`, tone: toneOf(status) },
+        { text: status, tone: toneOf(status) },
+        addresses.join(' '),
+        mtu === undefined ? '' : `mtu ${mtu}`,
+        macAddress,
+        ...(wide ? [portId && `${texts.port} ${portId}`, link && `link ${link}`] : []),
+        observedCell(nic, options),
+      ]
+    }),
     paint,
   )
   return nics.map((nic, at) => ({
     text: heads[at] ?? nic.name,
-    notes: nic.status === 'Configured' ? [] : reasonLines(nic, options),
+    notes: [...(nic.status === 'Configured' ? [] : reasonLines(nic, options)), ...comparisonLines(nic, options)],
   }))
 }

@@ -6,11 +6,16 @@ import { stages } from '../../contract/inventory.ts'
 import { type OperatorVerdict, type VerdictKind, verdictKind } from '../../contract/operator-api.ts'
 import type { RenderOptions } from '../output.ts'
 import type { NicWhy, NodeWhy, Why } from '../why.ts'
+import { comparisonLines, observedCell } from './observation.ts'
 import { symbolOf, type Tone, toneOf } from './paint.ts'
 import { reasonLines } from './reason.ts'
+import { aligned } from './table.ts'
 
 export function whyLines({ nodes, verdicts }: Why, options: RenderOptions): string[] {
-  const blocks = [...nodes.map(node => nodeLines(node, options)), ...verdicts.map(one => verdictLines(one, options))]
+  const blocks = [
+    ...nodes.map(node => nodeLines(node, options)),
+    ...verdicts.map(one => verdictLines(one, options, options.texts.notDelivered)),
+  ]
   return blocks.flatMap((block, at) => (at === 0 ? block : ['', ...block]))
 }
 
@@ -35,11 +40,19 @@ function nicLines(nic: NicWhy, options: RenderOptions): string[] {
     portId && `${texts.port} ${portId}`,
     ...(wide ? [macAddress, mtu && `mtu ${mtu}`, link && `link ${link}`] : []),
   ]
-  return [head.filter(Boolean).join('  '), ...indented(reasonLines(nic, options)), ...indented(stageLine(nic, options))]
+  return [
+    head.filter(Boolean).join('  '),
+    ...indented([
+      ...reasonLines(nic, options),
+      ...comparisonLines(nic, options),
+      ...aligned([[observedCell(nic, options)]], paint).filter(Boolean),
+      ...stageLine(nic, options),
+    ]),
+  ]
 }
 
 /** `seen 10:00:00 → delivered 10:00:01 → waiting for cr`, with the date in front. Wide: with full times. */
-function stageLine({ stages: passed, waitsFor }: NicWhy, { paint, wide, texts }: RenderOptions): string[] {
+function stageLine({ stages: passed, clamped, waitsFor }: NicWhy, { paint, wide, texts }: RenderOptions): string[] {
   const reached = waitsFor === undefined ? stages : stages.slice(0, stages.indexOf(waitsFor))
   const known = reached.flatMap(stage => {
     const time = passed[stage]
@@ -47,7 +60,10 @@ function stageLine({ stages: passed, waitsFor }: NicWhy, { paint, wide, texts }:
   })
   const [first] = known
   if (!first) return []
-  const steps = known.map(({ stage, time }) => `${stage} ${wide ? time : time.slice(11, 19)}`)
+  const steps = known.map(
+    ({ stage, time }) =>
+      `${clamped?.includes(stage) ? texts.clamped(stage) : stage} ${wide ? time : time.slice(11, 19)}`,
+  )
   const waits = waitsFor ? [paint('busy', `${texts.waitsFor} ${waitsFor}`)] : []
   const line = [...steps, ...waits].join(' → ')
   return [wide ? line : `${paint('dim', first.time.slice(0, 10))} ${line}`]
@@ -55,14 +71,18 @@ function stageLine({ stages: passed, waitsFor }: NicWhy, { paint, wide, texts }:
 
 const tones: Record<VerdictKind, Tone> = { selected: 'good', ignored: 'busy', notManaged: 'dim' }
 
-export function verdictLines(verdict: OperatorVerdict, options: RenderOptions): string[] {
+export function verdictLines(
+  verdict: OperatorVerdict,
+  options: RenderOptions,
+  selected = options.texts.selected,
+): string[] {
   const { paint, texts } = options
   const { portId, vm, config, name, reason } = verdict
   const head = portId === undefined ? `VM ${vm}` : `${texts.port} ${portId}`
   const nicName = name ? `  ${name}` : ''
   const kind = verdictKind(reason)
   return [
-    `${paint('strong', head)}${nicName}  ${paint(tones[kind], texts[kind])}`,
+    `${paint('strong', head)}${nicName}  ${paint(tones[kind], kind === 'selected' ? selected : texts[kind])}`,
     `  ${paint('dim', `${portId === undefined ? '' : `VM ${vm}, `}OpenstackConfig ${config}`)}`,
     ...indented(reasonLines(verdict, options)),
   ]

@@ -1,0 +1,38 @@
+/**
+ * Data of `check`: the interfaces that are not as requested, or that nobody has verified lately. Pure.
+ */
+import { comparisonsOf, deviationOf, undeliveredIn } from '../contract/deviations.ts'
+import type { Deviation, InventoryRecord } from '../contract/inventory.ts'
+import { type Observation, observationOf } from '../contract/observation.ts'
+import type { OperatorVerdict } from '../contract/operator-api.ts'
+
+export interface CheckedNic extends Deviation, Observation {
+  /** False for a selected port that no node has. `nodeName` is then the VM. */
+  delivered: boolean
+}
+
+export function checked(
+  records: readonly InventoryRecord[],
+  verdicts: readonly OperatorVerdict[],
+  now: Date,
+): { nics: CheckedNic[]; wrong: CheckedNic[] } {
+  const compared = records.flatMap(record =>
+    comparisonsOf(record).map(comparison => {
+      const seen = observationOf(comparison.state ?? {}, now)
+      const nic = { ...deviationOf(record, comparison), ...seen, delivered: true }
+      return { nic, isGood: comparison.matches && nic.notVerifiedSince === undefined }
+    }),
+  )
+  const undelivered = undeliveredIn(verdicts, records).map(
+    ({ providerId = '', vm, name = '', portId = '' }): CheckedNic => ({
+      ...{ providerId, nodeName: vm, interface: name, portId },
+      status: 'Pending',
+      differences: [],
+      delivered: false,
+    }),
+  )
+  return {
+    nics: compared.map(({ nic }) => nic),
+    wrong: [...compared.filter(({ isGood }) => !isGood).map(({ nic }) => nic), ...undelivered],
+  }
+}

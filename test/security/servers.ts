@@ -53,7 +53,7 @@ export async function startServers(): Promise<Servers> {
     dryRun: () => Promise.reject(new Error('not used')),
     planLimit: createPlanLimit(),
   })
-  const empty = { synced: true, list: () => [], by: () => [] }
+  const empty = { synced: true, list: () => [], by: () => [], problem: () => undefined }
   const controller = healthApp({
     caches: { configs: empty, jobs: empty } as never,
     metrics: createMetrics('controller'),

@@ -23,6 +23,14 @@ function aStuck(name: string, state: 'Failed' | 'InProgress' | 'Pending', reason
   return { ...aConfig(name), status: { observedGeneration: 1, state, conditions: [ready] } }
 }
 
+/** Configured, and observed that many hours before ten o'clock. */
+function aChecked(name: string, hoursAgo: number): NodeConfig {
+  const lastChecked = `2026-01-01T0${10 - hoursAgo}:00:00Z`
+  const interfaceStatuses = [{ id: 0, status: 'Configured' as const, lastChecked }]
+  const status = { observedGeneration: 1, state: 'Configured' as const, checkIntervalSeconds: 3_600 }
+  return { ...aConfig(name), status: { ...status, interfaceStatuses } }
+}
+
 function aSource(
   reason: string,
   message: string,
@@ -91,10 +99,11 @@ test('no namespace without a controller is to be labelled', () => {
 
 test('the prerequisites of nodes are those of the guide, in its words', async () => {
   const guide = await readFile(new URL('../../../docs/guides/install.md', import.meta.url), 'utf8')
-  const needed = /nodes with (Linux kernel .* or newer)/.exec(guide)?.[1]
-  assert.ok(needed)
-  const found = findingsOf({ ...good, nodes: [aNode('a', { kernelVersion: '3.10.0' })] }, 'ns', new Date())
-  assert.match(found.find(({ level }) => level === 'warn')?.remedy ?? '', new RegExp(`nodes need ${needed}`))
+  const needed = [...guide.matchAll(/^- nodes with (.*?)(?: \(|$)/gm)].map(([, text]) => `nodes need ${text}`)
+  const nodes = [aNode('a', { kernelVersion: '3.10.0', architecture: 's390x', systemUUID: '' })]
+  const said = findingsOf({ ...good, nodes }, 'ns', new Date()).flatMap(({ remedy }) => remedy?.split(':')[0] ?? [])
+  assert.deepEqual(said.sort(), needed.sort())
+  assert.equal(needed.length, 3)
 })
 
 test('a healthy cluster has no finding', () => {
@@ -195,7 +204,7 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
   'a node of another architecture': [
     { nodes: [aNode('a', { architecture: 's390x' }), aNode('b')] },
     'warn node a has architecture s390x',
-    /images for amd64 and arm64/,
+    /nodes need architecture amd64 or arm64/,
   ],
   'a node that failed': [
     { configs: [aStuck('a', 'Failed', 'ApplyFailed', 'multinic0: cannot write x: read-only file system')] },
@@ -211,6 +220,11 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
     { configs: ['a', 'b', 'c'].map(name => aStuck(name, 'Pending', 'QuotaExceeded', 'pods: 10')) },
     'bad nodes a, b, c are Pending: QuotaExceeded: pods: 10',
     /./,
+  ],
+  'nodes that nobody has checked lately': [
+    { configs: [aChecked('a', 1), aChecked('b', 5), aChecked('c', 4)] },
+    'warn nodes b, c: not verified since 2026-01-01T05:00:00Z',
+    /multinic check --now NODE/,
   ],
   'a node that nobody processes': [
     { configs: [aConfig('a', 600)] },
@@ -274,7 +288,8 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
 }
 for (const [name, [facts, said, remedy]] of Object.entries(cases))
   test(`${name} is reported with a remedy`, () => {
-    const found = findingsOf({ ...good, ...facts }, 'ns', new Date()).filter(({ level }) => level !== 'ok')
+    const now = name.includes('lately') ? new Date('2026-01-01T10:00:00Z') : new Date()
+    const found = findingsOf({ ...good, ...facts }, 'ns', now).filter(({ level }) => level !== 'ok')
     assert.deepEqual(
       found.map(({ level, what }) => `${level} ${what}`),
       [said],

@@ -69,6 +69,12 @@ const maxSkewMs = 30_000
 const minKernel = [4, 18] as const
 /** Of the images. */
 const architectures = ['amd64', 'arm64']
+/** The prerequisites of nodes, in the words of docs/guides/install.md. */
+const need = {
+  kernel: `nodes need Linux kernel ${minKernel.join('.')} or newer`,
+  architecture: `nodes need architecture ${architectures.join(' or ')}`,
+  systemUUID: 'nodes need a SystemUUID of their own',
+}
 
 export function findingsOf(facts: ClusterFacts, namespace: string, now: Date): Finding[] {
   return [
@@ -233,19 +239,19 @@ function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
       findings.push({
         level: 'bad',
         what: `node ${name} has no SystemUUID`,
-        remedy: 'check that /sys/class/dmi/id/product_uuid is readable on the machine, then restart its kubelet',
+        remedy: `${need.systemUUID}: check that /sys/class/dmi/id/product_uuid is readable on the machine, then restart its kubelet`,
       })
     if (isOlder(kernelVersion))
       findings.push({
         level: 'warn',
         what: `node ${name} has kernel ${kernelVersion}`,
-        remedy: `nodes need Linux kernel ${minKernel.join('.')} or newer: on older ones the agent fails (docs/guides/install.md)`,
+        remedy: `${need.kernel}: on older ones the agent fails (docs/guides/install.md)`,
       })
     if (architecture !== undefined && !architectures.includes(architecture))
       findings.push({
         level: 'warn',
         what: `node ${name} has architecture ${architecture}`,
-        remedy: `there are images for ${architectures.join(' and ')} (docs/guides/install.md)`,
+        remedy: `${need.architecture}: there are no images for others (docs/guides/install.md)`,
       })
     const ready = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status
     if (ready === 'Unknown')
@@ -268,7 +274,7 @@ function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
       ([uuid, same]): Finding => ({
         level: 'bad',
         what: `nodes ${same.map(node => node.metadata.name).join(', ')} have the same SystemUUID (${uuid})`,
-        remedy: 'give each cloned machine its own UUID: a config for one of them would match both',
+        remedy: `${need.systemUUID}: give each cloned machine one, or a config for one of them would match both`,
       }),
     )
   const all = [...found, ...duplicates]

@@ -2,6 +2,7 @@
  * Checks of `multinic doctor`: nodes whose config stays unapplied until a person acts. Pure.
  */
 import type { NodeConfig } from '../../contract/node-config.ts'
+import { observationOf } from '../../contract/observation.ts'
 import { classOf, reasonText } from '../../contract/reasons/catalogue.ts'
 import { type Finding, ok, some } from './finding.ts'
 
@@ -12,11 +13,13 @@ export function aboutConfigs(configs: readonly NodeConfig[] | undefined, now: Da
   if (configs === undefined) return []
   const unprocessed = configs.flatMap(config => aboutUnprocessed(config, now))
   const stuck = configs.filter(isStuck)
-  if (stuck.length + unprocessed.length === 0) return [ok(`${configs.length} node configs, none is stuck`)]
+  const unverified = aboutUnverified(configs, now)
+  if (stuck.length + unprocessed.length === 0)
+    return [ok(`${configs.length} node configs, none is stuck`), ...unverified]
   // Many nodes often have one cause.
   const byCause = new Map<string, NodeConfig[]>()
   for (const config of stuck) byCause.set(causeOf(config), [...(byCause.get(causeOf(config)) ?? []), config])
-  return [...unprocessed, ...[...byCause].map(([cause, same]) => aboutCause(cause, same))]
+  return [...unprocessed, ...[...byCause].map(([cause, same]) => aboutCause(cause, same)), ...unverified]
 }
 
 /** Failed, or waiting for something that the catalogue does not call progress. */
@@ -36,6 +39,24 @@ function aboutCause(cause: string, [first, ...others]: NodeConfig[]): Finding {
     what: `${subject} ${cause}`,
     remedy: [remedy, `Then run multinic retry ${others.length === 0 ? names[0] : 'NODE'}.`].filter(Boolean).join(' '),
   }
+}
+
+/** The checks for drift are late or off: nobody knows whether the nodes still are as they were. */
+function aboutUnverified(configs: readonly NodeConfig[], now: Date): Finding[] {
+  const unverified = configs.flatMap(({ spec, status }) => {
+    const { checkIntervalSeconds, interfaceStatuses = [] } = status ?? {}
+    const times = interfaceStatuses.flatMap(
+      nic => observationOf({ ...nic, checkIntervalSeconds }, now).notVerifiedSince ?? [],
+    )
+    const [oldest] = times.sort()
+    return oldest === undefined ? [] : [{ nodeName: spec.nodeName, oldest }]
+  })
+  const [first] = unverified.map(({ oldest }) => oldest).sort()
+  if (first === undefined) return []
+  const names = unverified.map(({ nodeName }) => nodeName)
+  const what = `${names.length === 1 ? 'node' : 'nodes'} ${some(names)}: not verified since ${first}`
+  const remedy = 'run multinic check --now NODE; check DRIFT_INTERVAL and that the controller runs'
+  return [{ level: 'warn', what, remedy }]
 }
 
 function aboutUnprocessed({ spec, status, metadata }: NodeConfig, now: Date): Finding[] {

@@ -1,6 +1,7 @@
 /**
  * Entry point of a checkout: all commands of the production program, and the sandbox commands.
  */
+import { Command } from 'commander'
 import { openProgram, runProgram } from '../src/cli/program.ts'
 import { addComponentCommands } from '../src/program/components.ts'
 
@@ -9,4 +10,8 @@ addComponentCommands(program)
 const [, , command = 'help'] = process.argv
 // Loading the sandbox takes longer than most commands run.
 const needsSandbox = ['sandbox', 'help', 'completion'].includes(command) || command.startsWith('-')
-await runProgram(program, needsSandbox ? [(await import('./commands/sandbox.ts')).sandboxCommand()] : [])
+const sandbox = new Command('sandbox').description(
+  'a complete local environment: two clusters, a cloud, nodes with real kernel NICs',
+)
+if (needsSandbox) (await import('./commands/sandbox.ts')).addSandboxCommands(sandbox)
+await runProgram(program, [sandbox])

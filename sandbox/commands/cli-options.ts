@@ -4,6 +4,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
+import { CliError } from '../../src/cli/io.ts'
 import { parseDuration } from '../../src/contract/duration.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { type ControlClient, connectControl } from '../control/client.ts'
@@ -33,7 +34,7 @@ export async function withControl<T>(
 ): Promise<T> {
   const state = stateDirOf(location)
   if (!(await findOwner(state)))
-    throw new Error(`no sandbox is running in ${state.dir}; start one with "multinic sandbox up"`)
+    throw new CliError(`no sandbox is running in ${state.dir}; start one with "multinic sandbox up"`)
   const control = connectControl(state)
   try {
     return await action(control)

@@ -1,7 +1,8 @@
 /**
  * `multinic sandbox`: the commands of the sandbox.
  */
-import { Command, Option } from 'commander'
+import { type Command, Option } from 'commander'
+import { CliError } from '../../src/cli/io.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { statusTree } from '../control/status.ts'
@@ -18,16 +19,20 @@ import {
 } from './cli-options.ts'
 import { openShell } from './shell.ts'
 
-export function sandboxCommand(): Command {
-  const sandbox = new Command('sandbox')
-    .description('a complete local environment: two clusters, a cloud, nodes with real kernel NICs')
-    .enablePositionalOptions()
+/** Adds the commands to `multinic sandbox`. */
+export function addSandboxCommands(sandbox: Command): void {
+  sandbox.enablePositionalOptions()
 
   addCommand(sandbox, 'up', 'start a sandbox in the background (3 nodes, 2 subnets), attach ports, wait for their NICs')
     .option('--foreground', 'stay in the terminal until Ctrl-C')
     .option('--detach', 'return when it is up (the default)')
     .option('--nodes <count>', 'number of nodes (default: 3, or 1 virtual machine)', positiveInteger)
-    .option('--simulated', 'simulate nodes in memory instead of namespaces; for many nodes (--nodes 500)')
+    .addOption(
+      new Option(
+        '--simulated',
+        'simulate nodes in memory instead of namespaces; for many nodes (--nodes 500)',
+      ).conflicts('vm'),
+    )
     .option('--vm', 'nodes are virtual machines in QEMU, with a real kernel, PCI hot-plug and reboots (root)')
     .option('--keep', 'save objects, cloud, inventory and node files, and continue from them at the next up --keep')
     .option('--nic-delay <duration>', 'time until a hot-plugged NIC appears (default: 300ms)', parseMilliseconds)
@@ -47,9 +52,8 @@ export function sandboxCommand(): Command {
           program: './bin/multinic',
           print: console.log,
         }
-        if (options.simulated && options.vm) throw new Error('--simulated and --vm exclude each other')
         if (options.real.openstack && options.rabbitmq)
-          throw new Error('--rabbitmq: --openstack real starts its own broker; leave out --rabbitmq')
+          throw new CliError('--rabbitmq: --openstack real starts its own broker; leave out --rabbitmq')
         if (!foreground) return upDetached(options)
         await upForeground(options).catch(error => {
           console.error(`multinic: ${messageOf(error)}`)
@@ -91,7 +95,7 @@ export function sandboxCommand(): Command {
     .option('--all', 'detach all ports except the primary one')
     .action(async ({ vm, port, name, all, ...location }: SandboxLocation & DetachFlags) => {
       if ([port, name, all].filter(Boolean).length !== 1)
-        throw new Error('specify one of --port ID, --name multinic1 and --all')
+        throw new CliError('specify one of --port ID, --name multinic1 and --all')
       const which = port ? { vm, port } : name ? { vm, name } : { vm, all: true as const }
       const ports = await withControl(location, control => control.detach(which))
       for (const gone of ports) console.log(`detached port ${gone.id}  ${gone.macAddress}  ${gone.address}`)
@@ -117,15 +121,13 @@ export function sandboxCommand(): Command {
   addScenarioCommands(sandbox)
 
   addCommand(sandbox, 'status', 'show nodes and NICs as a tree')
-    .option('-o, --output <format>', 'tree or json', 'tree')
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['tree', 'json']).default('tree'))
     .action(async ({ output, ...location }: SandboxLocation & { output: string }) => {
       const status = await withControl(location, control => control.status())
       if (output === 'json') return console.log(JSON.stringify(status, null, 2))
       console.log(statusTree(status))
       console.log(`\nexport KUBECONFIG=${status.kubeconfigs.biz}\nexport KUBECONFIG=${status.kubeconfigs.management}`)
     })
-
-  return sandbox
 }
 
 interface UpFlags {

@@ -1,6 +1,6 @@
 /**
- * A shell on a node. In a namespace it has the network, hostname, /etc and /var/lib of the node; everything else comes from this
- * machine.
+ * A shell on a node. In a namespace it has the network, hostname, /etc, /sys and /var/lib of the node; everything else comes from
+ * this machine.
  */
 import { execFile, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -32,6 +32,8 @@ mount -t tmpfs -o mode=755 tmpfs "$stage"
 over /etc
 mkdir -p "$root/var/lib/multinic"
 over /var/lib
+# /sys shows the devices of the network namespace in which it is mounted.
+mount -t sysfs sysfs /sys
 exec "$@"
 `
 

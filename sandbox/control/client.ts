@@ -2,6 +2,7 @@
  * Client of the control API, used by the commands. Imports little: a command must start fast.
  */
 import { Agent, request } from 'undici'
+import { CliError } from '../../src/cli/io.ts'
 import type { AttachInput, DetachInput } from '../cloud/attach.ts'
 import type { ActiveFault, FaultInput } from '../faults/active-faults.ts'
 import type { StateDir } from '../lifecycle/state-dir.ts'
@@ -50,8 +51,9 @@ export function connectControl(state: StateDir): ControlClient {
       ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     })
     const result = await response.body.json()
-    if (response.statusCode >= 400)
-      throw new Error((result as { detail?: string }).detail ?? `HTTP ${response.statusCode}`)
+    const { detail = `HTTP ${response.statusCode}` } = result as { detail?: string }
+    if (response.statusCode >= 500) throw new Error(detail)
+    if (response.statusCode >= 400) throw new CliError(detail)
     return result as T
   }
 

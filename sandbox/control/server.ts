@@ -40,7 +40,12 @@ export async function serveControl(sandbox: Sandbox, log: Log): Promise<() => Pr
   })
   app.post('/reboot', async ({ body }) => {
     const { node } = parseBody(rebootBody, body)
-    await asBadRequest(() => sandbox.reboot(node))
+    nodeNamed(sandbox, node)
+    try {
+      await sandbox.reboot(node)
+    } catch (error) {
+      throw new HttpProblem(500, messageOf(error))
+    }
     return {}
   })
   app.get('/faults', () => sandbox.faults.active())

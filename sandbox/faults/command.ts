@@ -2,6 +2,7 @@
  * `multinic sandbox fault`: lists faults, starts them and stops them.
  */
 import type { Command } from 'commander'
+import { CliError } from '../../src/cli/io.ts'
 import { addCommand, parseMilliseconds, type SandboxLocation, withControl } from '../commands/cli-options.ts'
 import type { ActiveFault } from './active-faults.ts'
 import { catalogue, catalogueText, type FaultName, isFaultName } from './catalogue.ts'
@@ -23,7 +24,7 @@ export function addFaultCommand(sandbox: Command): void {
       if (name === 'off')
         return console.log(activeText(await withControl(location, control => control.stopFault(which))))
       if (which !== undefined)
-        throw new Error(`unexpected argument "${which}"; name one fault at a time, such as ${name}`)
+        throw new CliError(`unexpected argument "${which}"; name one fault at a time, such as ${name}`)
       await withControl(location, control => control.startFault({ name, node, forMs }))
       if (isFaultName(name)) console.log(startedText(name, forMs))
     })

@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { CliError } from '../../src/cli/io.ts'
 import { checkout } from '../checkout.ts'
 import { readScenario, type Scenario } from './scenario.ts'
 
@@ -23,6 +24,6 @@ export async function findScenario(fileOrName: string): Promise<Scenario> {
   if (existsSync(fileOrName)) return readScenario(await readFile(fileOrName, 'utf8'), fileOrName)
   const names = await scenarioNames()
   if (!names.includes(fileOrName))
-    throw new Error(`scenario ${fileOrName} not found: not a file, and not one of ${names.join(', ')}`)
+    throw new CliError(`scenario ${fileOrName} not found: not a file, and not one of ${names.join(', ')}`)
   return readScenario(await readFile(join(directory, `${fileOrName}.yaml`), 'utf8'), `scenarios/${fileOrName}.yaml`)
 }

@@ -37,6 +37,11 @@ const cases: Record<string, [words: string[], code: number, says: RegExp]> = {
   'an answer is 0': [['check'], 0, /^0 interfaces on 0 nodes/],
   'a no is 1': [['why', 'nothing'], 1, /not found: no node, VM, port, IP or MAC matches "nothing"/],
   'experience M13: an unknown command is 2': [['bogus'], 2, /unknown command 'bogus'/],
+  'experience Low: the help of an unknown command names the sandbox': [
+    ['bogus'],
+    2,
+    /\n {2}sandbox .*local environment/,
+  ],
   'experience M13: an unknown command of the sandbox is 2': [['sandbox', 'bogus'], 2, /unknown command 'bogus'/],
   'experience M13: an invalid value for the sandbox is 2': [['sandbox', 'up', '--nodes', 'x'], 2, /--nodes/],
   'no answer is 2': [['history'], 2, /missing required argument 'node'/],

@@ -5,14 +5,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { sandboxCommand } from '../../sandbox/commands/sandbox.ts'
+import { addSandboxCommands } from '../../sandbox/commands/sandbox.ts'
 import { userCommands } from '../../src/cli/commands.ts'
 import { openProgram } from '../../src/cli/program.ts'
 import { terminalIo } from '../../src/cli/terminal.ts'
 import { root } from './blocks.ts'
 
 const program = openProgram()
-for (const command of [...userCommands(terminalIo({}, 'en'), () => {}), sandboxCommand()]) program.addCommand(command)
+for (const command of userCommands(terminalIo({}, 'en'), () => {})) program.addCommand(command)
+addSandboxCommands(program.command('sandbox'))
 for (const part of ['operator', 'viola', 'controller', 'inventory', 'agent']) program.command(part)
 
 const makefile = readFileSync(join(root, 'Makefile'), 'utf8')

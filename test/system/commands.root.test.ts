@@ -140,6 +140,7 @@ test('attach, detach, reboot and shell work', async () => {
   assert.equal(shell.code, 0, shell.err)
   assert.match(shell.out, /^worker-3\n/)
   assert.match(shell.out, /91-multinic1\.yaml/)
+  assert.match(shell.out, /^multinic1$/m, 'experience Low: /sys is that of the node')
 })
 
 test('a fault starts by its name, is shown, and ends after its time or by a command', async () => {
@@ -159,7 +160,7 @@ test('a fault starts by its name, is shown, and ends after its time or by a comm
   assert.deepEqual((await ready()).faults, [])
 })
 
-test('mistakes give an error message without a stack trace', async () => {
+test('experience M13: mistakes exit with 2 and give an error message without a stack trace', async () => {
   const cases: [args: string[], message: RegExp][] = [
     [
       ['attach', '--vm', 'worker-9', '--subnet', 'storage'],
@@ -172,13 +173,17 @@ test('mistakes give an error message without a stack trace', async () => {
     [['detach', '--vm', 'worker-1'], /specify one of --port ID, --name multinic1 and --all/],
     [['detach', '--vm', 'worker-1', '--name', 'multinic7'], /worker-1 has no attached port multinic7/],
     [['reboot', 'worker-9'], /node worker-9 not found/],
+    [['status', '-o', 'yaml'], /Allowed choices are tree, json/],
+    [['play', 'nothing'], /scenario nothing not found/],
+    [['fault', 'slow-neutron', 'slow-nova'], /unexpected argument "slow-nova"/],
+    [['up', '--simulated', '--vm'], /cannot be used with option/],
     [['fault', 'slow-nuetron'], /fault "slow-nuetron" not found; did you mean slow-keystone, slow-neutron/],
     [['fault', 'slow-neutron', '--for', 'ever'], /must be a duration, such as 300ms/],
     [['up', '--nodes', 'none'], /must be a positive integer/],
   ]
   for (const [args, message] of cases) {
     const { code, err } = await sandbox(...args)
-    assert.equal(code, 1, args.join(' '))
+    assert.equal(code, 2, args.join(' '))
     assert.match(err, message)
     assert.doesNotMatch(err, /\bat .*\.ts:\d+/)
   }

@@ -19,7 +19,10 @@ export function wrapped(line: string, columns: number): string[] {
   const indent = `${branches.replaceAll('├', '│').replaceAll(/[└─]/g, ' ')}  `
   const lines: string[] = []
   let current = branches
-  for (const word of line.slice(branches.length).trimEnd().split(/(?<=\S)(?=\s)/)) {
+  for (const word of line
+    .slice(branches.length)
+    .trimEnd()
+    .split(/(?<=\S)(?=\s)/)) {
     if (current === branches || widthOf(current + word) <= columns) current += word
     else {
       lines.push(current)

@@ -56,7 +56,7 @@ export async function buildWeb(outdir: string): Promise<string[]> {
 /** Returns the directory of a dashboard built from the current sources. Builds it only if a source changed. */
 export async function cachedWeb(): Promise<string> {
   const hash = createHash('sha256')
-  const patterns = ['**/*.{ts,tsx,css,html}', '../src/contract/reasons/*.ts']
+  const patterns = ['**/*.{ts,tsx,css,html}', '../src/contract/**/*.ts']
   for (const path of globSync(patterns, { cwd: here }).sort())
     if (!/\.(test|fixture)\.ts$/.test(path)) hash.update(`${path}\n`).update(readFileSync(join(here, path)))
   const dir = join(here, '../node_modules/.cache/dashboard', hash.digest('hex').slice(0, 16))

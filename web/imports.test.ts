@@ -13,6 +13,7 @@ const runnable = [
   'src/contract/interface-fields.ts',
   'src/contract/observation.ts',
   'src/contract/stages.ts',
+  'src/contract/verdict-kind.ts',
 ]
 
 test('the dashboard imports types and the dependency-free parts of the contract, Preact, and nothing else', () => {

@@ -1,10 +1,11 @@
 /**
  * Data of `check`: the interfaces that are not as requested, or that nobody has verified lately. Pure.
  */
-import { comparisonsOf, deviationOf, undeliveredIn } from '../contract/deviations.ts'
+import { comparisonsOf, deviationOf } from '../contract/deviations.ts'
 import type { Deviation, InventoryRecord } from '../contract/inventory.ts'
 import { type Observation, observationOf } from '../contract/observation.ts'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
+import { undeliveredIn } from '../contract/verdict-kind.ts'
 
 export interface CheckedNic extends Deviation, Observation {
   /** False for a selected port that no node has. `nodeName` is then the VM. */
@@ -23,7 +24,8 @@ export function checked(
       return { nic, isGood: comparison.matches && nic.notVerifiedSince === undefined }
     }),
   )
-  const undelivered = undeliveredIn(verdicts, records).map(
+  const ports = records.flatMap(({ config }) => config.interfaces.map(({ portId }) => portId))
+  const undelivered = undeliveredIn(verdicts, ports).map(
     ({ providerId = '', vm, name = '', portId = '' }): CheckedNic => ({
       ...{ providerId, nodeName: vm, interface: name, portId },
       status: 'Pending',

@@ -6,7 +6,7 @@ import { comparisonsOf } from '../contract/deviations.ts'
 import { addressesOf } from '../contract/interfaces.ts'
 import type { InventoryRecord } from '../contract/inventory.ts'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
-import { completedStages, type Stage, stages } from '../contract/stages.ts'
+import { currentStage, type Stage } from '../contract/stages.ts'
 import { type NicView, nicView, stateOf } from './status.ts'
 
 export interface NicWhy extends NicView {
@@ -66,8 +66,10 @@ function whysOf(record: InventoryRecord, now: Date, among: (nic: WireNic) => boo
     .filter(({ requested }) => among(requested))
     .map(comparison => {
       const nic = nicView(comparison, now)
-      const { stages: passed = {}, clamped } = comparison.state ?? {}
-      const waitsFor = nic.status === 'Configured' ? undefined : stages[completedStages(passed)]
+      const { stages: passed = {}, clamped, reason, status, pending } = comparison.state ?? {}
+      const { matches } = comparison
+      const isDrifted = reason === 'Drifted' || (status === 'Configured' && !pending && !matches)
+      const waitsFor = currentStage({ matches, isDrifted, times: passed })
       return {
         ...nic,
         stages: passed,

@@ -4,7 +4,6 @@
 import { canonical } from './address.ts'
 import { addressesOf, type CompleteWireInterface } from './interfaces.ts'
 import type { Deviation, InventoryRecord } from './inventory.ts'
-import { type OperatorVerdict, verdictKind } from './operator-api.ts'
 import { reasonText } from './reasons/catalogue.ts'
 
 export type InterfaceRecord = NonNullable<InventoryRecord['interfaces']>[number]
@@ -35,17 +34,6 @@ export function deviationsOf(record: InventoryRecord): Deviation[] {
   return comparisonsOf(record)
     .filter(({ matches }) => !matches)
     .map(comparison => deviationOf(record, comparison))
-}
-
-/** Requested, but not delivered: selected ports that no node has. */
-export function undeliveredIn(
-  verdicts: readonly OperatorVerdict[],
-  records: readonly InventoryRecord[],
-): OperatorVerdict[] {
-  const delivered = new Set(records.flatMap(({ config }) => config.interfaces.map(({ portId }) => portId)))
-  return verdicts.filter(
-    ({ portId, reason }) => portId !== undefined && verdictKind(reason) === 'selected' && !delivered.has(portId),
-  )
 }
 
 export function deviationOf(

@@ -18,6 +18,11 @@ export const inventoryConfig = z
 
 /** State of an interface beside its configuration, with the time of each stage. */
 export const interfaceRecord = interfaceStatus.extend({
+  pending: interfaceStatus.shape.pending
+    .unwrap()
+    .extend({ remedy: z.string().optional() })
+    .optional()
+    .meta({ description: interfaceStatus.shape.pending.meta()?.description }),
   stages: z.partialRecord(z.enum(stages), timestamp).optional().meta({
     description: 'When the newest request of the interface passed each stage. Each time is stored once.',
   }),
@@ -149,7 +154,14 @@ export const deviation = z
     status: interfaceStatus.shape.status,
     reason: z.string().optional(),
     remedy: z.string().optional(),
-    differences: z.array(z.object({ field: z.string(), wanted: z.string(), observed: z.string() })),
+    differences: z.array(
+      z.object({
+        field: z.string(),
+        wanted: z.string(),
+        delivered: z.string().optional().meta({ description: 'Absent if it equals the request.' }),
+        observed: z.string(),
+      }),
+    ),
     pending: interfaceStatus.shape.pending,
     lastChecked: interfaceStatus.shape.lastChecked,
     lastConfigured: interfaceStatus.shape.lastConfigured,

@@ -4,6 +4,8 @@
 import { z } from 'zod'
 import { interfaceSchema } from './node-config.ts'
 
+export { type VerdictKind, verdictKind } from './verdict-kind.ts'
+
 export const verdictsPath = '/v1/operator/verdicts'
 export const verdictsQuery = {
   config: 'namespace/name of an OpenstackConfig.',
@@ -53,11 +55,3 @@ export const planAnswer = z.object({
 
 export type OperatorVerdict = z.infer<typeof verdict>
 export type PlanAnswer = z.infer<typeof planAnswer>
-
-/** What becomes of a port or VM. A port outside the selection is neither selected nor ignored: MultiNIC does not manage it. */
-export type VerdictKind = 'selected' | 'ignored' | 'notManaged'
-
-export function verdictKind(reason: string): VerdictKind {
-  if (reason === 'Selected') return 'selected'
-  return reason === 'PrimaryPort' || reason === 'NotSelected' ? 'notManaged' : 'ignored'
-}

@@ -9,6 +9,20 @@ export type Stage = (typeof stages)[number]
  * Number of completed stages of a NIC that is not configured. The time of the last stage does not count: the NIC was
  * verified before it failed or changed.
  */
-export function completedStages(times: Partial<Record<Stage, string>>): number {
+function completedStages(times: Partial<Record<Stage, string>>): number {
   return stages.slice(0, -1).findLastIndex(stage => times[stage] !== undefined) + 1
+}
+
+export interface StageState {
+  /** Configured as requested, and nothing waits or differs. */
+  matches: boolean
+  /** It was verified, and differs now. */
+  isDrifted: boolean
+  times: Partial<Record<Stage, string>>
+}
+
+/** The stage that an interface has not passed: where it failed, waits or differs. Undefined if it is as requested. */
+export function currentStage({ matches, isDrifted, times }: StageState): Stage | undefined {
+  if (matches) return undefined
+  return isDrifted ? 'verified' : stages[completedStages(times)]
 }

@@ -13,8 +13,10 @@ import { aWrite } from '../../test/support/inventory.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { deviation, historyEntry, inventoryRecord, providerCatalog, searchHit } from '../contract/inventory.ts'
 import { problem } from '../contract/problem.ts'
+import { reasonText } from '../contract/reasons/catalogue.ts'
 import { silent } from '../telemetry/log.ts'
 import { createInventoryApp } from './app.ts'
+import { withRemedies } from './rows.ts'
 import { openStore, type Store } from './store.ts'
 
 let dir: string
@@ -90,6 +92,18 @@ test('reasons of nodes and interfaces come with their remedies', async () => {
   const { json } = await get('/v1/inventory/node-configs/w2')
   assert.match(json.remedy, /interfaceStatuses/)
   assert.equal(json.interfaces[0].remedy, 'Rename that device.')
+})
+
+test('experience H4: what an interface waits for comes with its remedy, beside its last state', () => {
+  const pending = { reason: 'Paused', message: 'paused' }
+  const record = withRemedies({
+    ...aWrite('w9'),
+    updatedAt: '2026-01-01T00:00:00Z',
+    interfaces: [{ status: 'Configured', pending }],
+  })
+  assert.deepEqual(record.interfaces, [
+    { status: 'Configured', pending: { ...pending, remedy: reasonText('Paused')?.remedy } },
+  ])
 })
 
 const lists: Record<string, string[]> = {

@@ -96,7 +96,8 @@ function isSameRequest(a: WireInterface | undefined, b: WireInterface | undefine
 function interfaceOf(given: InterfaceRecord, known: StageRecord, at: string): InterfaceRecord {
   return {
     ...pick(given, ['id', 'name', 'portId', 'macAddress', 'status', 'reason', 'message', 'lastConfigured']),
-    ...pick(given, ['lastChecked', 'checkIntervalSeconds', 'specHash', 'pending', 'observed']),
+    ...pick(given, ['lastChecked', 'checkIntervalSeconds', 'specHash', 'observed']),
+    ...(given.pending && { pending: pick(given.pending, ['reason', 'message']) }),
     ...(given.macAddress ? { macAddress: given.macAddress.toLowerCase() } : {}),
     ...mergeStages(known, given.stages, at),
   }

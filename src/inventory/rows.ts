@@ -2,6 +2,7 @@
  * Converts between records and database rows.
  */
 import { formatIp, parseCidr } from '../contract/address.ts'
+import type { InterfaceRecord } from '../contract/deviations.ts'
 import { addressesOf, type CompleteWireInterface } from '../contract/interfaces.ts'
 import type { HistoryEntry, InventoryRecord } from '../contract/inventory.ts'
 import { reasonText } from '../contract/reasons/catalogue.ts'
@@ -44,7 +45,16 @@ export function withRemedies(record: InventoryRecord): InventoryRecord {
   return {
     ...record,
     ...remedyOf(reason),
-    ...(interfaces ? { interfaces: interfaces.map(nic => ({ ...nic, ...remedyOf(nic.reason) })) } : {}),
+    ...(interfaces ? { interfaces: interfaces.map(withRemedy) } : {}),
+  }
+}
+
+function withRemedy(nic: InterfaceRecord): InterfaceRecord {
+  const { reason, pending } = nic
+  return {
+    ...nic,
+    ...remedyOf(reason),
+    ...(pending && { pending: { ...pending, ...remedyOf(pending.reason) } }),
   }
 }
 

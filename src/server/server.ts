@@ -18,6 +18,7 @@ import { BodyError, parseJson, readBody } from '../runtime/bounded-body.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
+import { docsPage } from './docs-page.ts'
 
 /** Thrown by a handler to respond with a problem. */
 export class HttpProblem extends Error {
@@ -198,35 +199,4 @@ const titles: Record<number, string> = {
 
 function pathOf(url: string): string {
   return url.split('?', 1)[0] ?? url
-}
-
-interface Operation {
-  summary?: string
-  parameters?: { name: string; in: string; required?: boolean; description?: string }[]
-  responses?: Record<string, { description?: string }>
-}
-
-/** Plain HTML from the document: no script, no external resource. */
-function docsPage(openapi: Record<string, unknown>): string {
-  const info = openapi['info'] as { title: string; description: string; version: string }
-  const paths = openapi['paths'] as Record<string, Record<string, Operation>>
-  const sections = Object.entries(paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) => {
-      const parameters = (operation.parameters ?? []).map(
-        p =>
-          `<li><code>${escapeHtml(p.name)}</code> (${escapeHtml(p.in)}${p.required ? ', required' : ''}) ${escapeHtml(p.description ?? '')}</li>`,
-      )
-      const answers = Object.entries(operation.responses ?? {}).map(
-        ([status, { description }]) => `<li><code>${status}</code> ${escapeHtml(description ?? '')}</li>`,
-      )
-      return `<section><h2><code>${method.toUpperCase()} ${escapeHtml(path)}</code></h2><p>${escapeHtml(operation.summary ?? '')}</p><ul>${parameters.join('')}</ul><ul>${answers.join('')}</ul></section>`
-    }),
-  )
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(info.title)}</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}section{border-top:1px solid #ccc}h2{font-size:1rem}</style>
-<h1>${escapeHtml(info.title)} ${escapeHtml(info.version)}</h1><p>${escapeHtml(info.description)}</p><p><a href="/openapi.yaml">openapi.yaml</a> <a href="/openapi.json">openapi.json</a></p>${sections.join('')}</html>`
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)
 }

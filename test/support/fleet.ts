@@ -33,6 +33,7 @@ const errors: Record<number, [nic: number, make: (state: State, nic: Interface) 
     1,
     (state, nic) => ({
       ...state,
+      status: 'Failed',
       reason: 'Drifted',
       message: `mtu is 1500, requested ${nic.mtu}`,
       observed: { ...state.observed, mtu: 1500 },
@@ -51,6 +52,9 @@ const errors: Record<number, [nic: number, make: (state: State, nic: Interface) 
     }),
   ],
   334: [1, state => ({ ...stagesUpTo(state, 'delivered'), status: 'InProgress' })],
+  55: [0, state => ({ ...state, pending: { reason: 'Paused', message: 'the annotation multinic.io/paused is set' } })],
+  77: [1, state => ({ ...state, lastChecked: state.lastConfigured, checkIntervalSeconds: 60 })],
+  88: [0, state => ({ ...state, stages: { ...state.stages, job: '2026-01-01T00:00:00.000Z' } })],
   512: [0, state => waiting(state, 'RolloutWaiting', 'other nodes come first in the rollout')],
 }
 
@@ -162,7 +166,7 @@ function aNode(number: number, of: number, now: Date): InventoryWrite {
     config: { nodeName, instanceId, interfaces },
     lastConfigHash: idOf(`hash ${number}`),
     state: unconfigured?.status === 'Removed' ? 'Pending' : (unconfigured?.status ?? 'Configured'),
-    reason: unconfigured?.reason ?? 'Configured',
+    reason: unconfigured ? (unconfigured.reason ?? 'Applying') : 'Configured',
     interfaces: states,
     why: `${count} ports attached`,
   }
@@ -210,6 +214,7 @@ function stateOf(nic: Interface, seed: number, until: number, now: Date): State 
     status: 'Configured',
     lastConfigured: stages.verified,
     lastChecked: new Date(now.getTime() - 20_000).toISOString(),
+    checkIntervalSeconds: 5_000,
     observed: {
       name: nic.name,
       ifindex: 5 + (nic.id ?? 0),

@@ -1,55 +1,59 @@
 /**
- * Every NIC whose state differs from the request: the difference, the reason and the remedy.
+ * Every NIC whose request, delivery and observation differ, or that nobody has verified in time: the cause, the differences, the
+ * age of the observation and the remedy.
  */
-import { useMemo } from 'preact/hooks'
-import { countsOf, severities, severityOf } from '../model/nodes.ts'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { OperatorVerdict } from '../../src/contract/operator-api.ts'
+import { deviationsIn, type NicDeviation } from '../model/deviations.ts'
+import { countsOf, type Node } from '../model/nodes.ts'
 import { providerIdsOf } from '../model/providers.ts'
-import { ignoredVerdicts } from '../model/verdicts.ts'
-import { saveCsv } from '../state/api.ts'
+import { ignoredVerdicts, undeliveredVerdicts } from '../model/verdicts.ts'
+import { saveCsv, selectedVerdicts } from '../state/api.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { CsvButton, ProviderFilter } from '../ui/controls.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
-import { count } from '../ui/format.ts'
+import { age, count, shortId } from '../ui/format.ts'
+import { NicState, ObservationAge, observationText, pendingText } from '../ui/observation.tsx'
 import { Panel, SeverityLabel } from '../ui/panel.tsx'
 
+const maxRows = 300
+
 export function Deviations() {
-  const { t, explain, data, route, language } = useUi()
+  const { t, explain, data, route, language, now } = useUi()
   const { provider = '' } = route.query
   const providers = useMemo(() => providerIdsOf(data.nodes), [data.nodes])
-  const rows = useMemo(
-    () =>
-      data.deviations
-        .filter(each => !provider || each.providerId === provider)
-        .map(each => ({
-          ...each,
-          ...explain(each),
-          severity: severityOf(each.status, each.reason, each.differences),
-        }))
-        .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity)),
-    [data.deviations, provider, explain],
+  const nodes = useMemo(
+    () => data.nodes.filter(node => !provider || node.providerId === provider),
+    [data.nodes, provider],
   )
+  const rows = useMemo(() => deviationsIn(nodes, now), [nodes, now])
+  const undelivered = useUndelivered(nodes, provider)
   const ignored = useMemo(() => ignoredVerdicts(data.verdicts, data.nodes).length, [data.verdicts, data.nodes])
   const save = () =>
     saveCsv(
       [
-        ['provider', 'node', 'interface', 'port', 'status', 'difference', 'reason', 'remedy'],
-        ...rows.map(row => [
-          row.providerId,
-          row.nodeName,
-          row.interface,
-          row.portId ?? '',
-          row.status ?? '',
-          row.differences
-            .map(({ field, wanted, observed }) => `${field}: ${observed || '-'}, requested ${wanted}`)
+        ['provider', 'node', 'interface', 'port', 'state', 'waits', 'difference', 'observation', 'reason', 'remedy'],
+        ...rows.map(({ node, nic, fields, ...cause }) => [
+          node.providerId,
+          node.nodeName,
+          nic.name,
+          nic.portId,
+          t(`severity.${nic.severity}`),
+          pendingText(nic, t),
+          fields
+            .map(
+              each =>
+                `${each.field}: requested ${each.requested}, delivered ${each.delivered}, observed ${each.observed || '-'}`,
+            )
             .join('; '),
-          row.reason ?? '',
-          row.remedy,
+          observationText(nic, { t, now, language }),
+          cause.reason,
+          explain(cause).remedy,
         ]),
       ],
       'deviations.csv',
     )
-  const nics = t('count.nics', { n: count(countsOf(data.nodes).nics, language) })
   return (
     <>
       <div class="head">
@@ -70,53 +74,163 @@ export function Deviations() {
         </div>
       </div>
       <Panel>
-        {rows.length === 0 ? (
-          <EmptyState kind="allClear" title={t('deviations.none')} text={t('deviations.noneText', { nics })} />
+        {rows.length + undelivered.length === 0 ? (
+          <AllAsRequested nodes={nodes} />
         ) : (
-          <div class="scroll-x">
-            <table class="table rows deviation-table">
-              <thead>
-                <tr>
-                  <th>{t('matrix.node')}</th>
-                  <th>{t('overview.health')}</th>
-                  <th>{t('deviations.difference')}</th>
-                  <th>{t('deviations.reason')}</th>
-                  <th>{t('deviations.remedy')}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {rows.slice(0, 300).map(row => (
-                  <tr key={`${row.providerId} ${row.nodeName} ${row.interface}`}>
-                    <td class="nowrap">
-                      <a class="two-lines" href={linkToNode(row, row.interface)}>
-                        <b class="mono">{row.nodeName}</b>
-                        <span class="mono">{row.interface}</span>
-                      </a>
-                    </td>
-                    <td>
-                      <SeverityLabel severity={row.severity} />
-                    </td>
-                    <td class="full">
-                      {row.differences.map(({ field, wanted, observed }) => (
-                        <div key={`${field} ${wanted}`} class="difference mono">
-                          <span class="dim">{field}</span> <span class="requested-value">{wanted}</span>{' '}
-                          <b class="warn">≠ {observed || '–'}</b>
-                        </div>
-                      ))}
-                      {row.differences.length === 0 && <span class="dim">–</span>}
-                    </td>
-                    <td class="full">
-                      {row.reason ?? <span class="dim">–</span>}
-                      {row.meaning && <span class="mid block">{row.meaning}</span>}
-                    </td>
-                    <td class="full mid">{row.remedy || <span class="dim">–</span>}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <DeviationTable rows={rows.slice(0, maxRows)} undelivered={undelivered.slice(0, maxRows)} />
         )}
       </Panel>
     </>
+  )
+}
+
+/** Selected ports that no node has. */
+function useUndelivered(nodes: readonly Node[], provider: string): OperatorVerdict[] {
+  const { data, route } = useUi()
+  const [selected, setSelected] = useState<readonly OperatorVerdict[]>([])
+  const newest = data.recent[0]?.id
+  useEffect(() => {
+    if (data.verdicts && !route.asof) selectedVerdicts().then(setSelected, () => {})
+  }, [newest, data.verdicts, route.asof])
+  return useMemo(
+    () => undeliveredVerdicts(selected, nodes).filter(({ providerId }) => !provider || providerId === provider),
+    [selected, nodes, provider],
+  )
+}
+
+function AllAsRequested({ nodes }: { nodes: readonly Node[] }) {
+  const { t, language, now } = useUi()
+  const nics = t('count.nics', { n: count(countsOf(nodes).nics, language) })
+  const times = nodes.flatMap(node =>
+    node.nics.flatMap(({ observation: { lastChecked, lastConfigured } }) => lastChecked ?? lastConfigured ?? []),
+  )
+  const oldest = times.reduce((first, time) => (time < first ? time : first), times[0] ?? '')
+  const ago = oldest ? t('observation.age', { age: age(oldest, now, t) }) : t('observation.never')
+  return (
+    <EmptyState kind="allClear" title={t('deviations.none')} text={t('deviations.noneText', { nics, oldest: ago })} />
+  )
+}
+
+interface TableProps {
+  rows: readonly NicDeviation[]
+  undelivered: readonly OperatorVerdict[]
+}
+
+function DeviationTable({ rows, undelivered }: TableProps) {
+  const { t } = useUi()
+  return (
+    <div class="scroll-x">
+      <table class="table rows deviation-table">
+        <thead>
+          <tr>
+            <th>{t('matrix.node')}</th>
+            <th>{t('overview.health')}</th>
+            <th>{t('deviations.reason')}</th>
+            <th>{t('deviations.requested')}</th>
+            <th>{t('deviations.delivered')}</th>
+            <th>{t('deviations.observed')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {undelivered.map(verdict => (
+            <UndeliveredRow key={`${verdict.config} ${verdict.portId}`} verdict={verdict} />
+          ))}
+          {rows.map(row => (
+            <DeviationRow key={`${row.node.key} ${row.nic.name}`} row={row} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function UndeliveredRow({ verdict: { vm, name = '', portId = '', message } }: { verdict: OperatorVerdict }) {
+  const { t } = useUi()
+  return (
+    <tr>
+      <td class="nowrap">
+        <span class="two-lines">
+          <b class="mono">{shortId(vm)}</b>
+          <span class="mono">{name}</span>
+        </span>
+      </td>
+      <td>
+        <SeverityLabel severity="pending" />
+      </td>
+      <td class="full mid">{message}</td>
+      <td class="full" data-label={t('deviations.requested')}>
+        <div class="difference mono">
+          <span class="dim">{t('nic.port')}</span> {shortId(portId)}
+        </div>
+      </td>
+      <td class="full" data-label={t('deviations.delivered')}>
+        <div class="difference">
+          <b class="warn">{t('deviations.notDelivered')}</b>
+        </div>
+      </td>
+      <td class="full" />
+    </tr>
+  )
+}
+
+/** The cause first, then what differs. */
+function DeviationRow({ row: { node, nic, fields, ...cause } }: { row: NicDeviation }) {
+  const { t, explain } = useUi()
+  const { meaning, remedy } = explain(cause)
+  const isGood = nic.severity === 'configured'
+  return (
+    <tr>
+      <td class="nowrap">
+        <a class="two-lines" href={linkToNode(node, nic.name)}>
+          <b class="mono">{node.nodeName}</b>
+          <span class="mono">{nic.name}</span>
+        </a>
+      </td>
+      <td>
+        <NicState nic={nic} />
+      </td>
+      <td class="full">
+        {!isGood && (
+          <>
+            <b class="strong">{cause.reason || '–'}</b>
+            {cause.message && <span class="mid block">{cause.message}</span>}
+            {meaning && <span class="mid block">{meaning}</span>}
+            {remedy && (
+              <span class="mid block">
+                <strong>{t('node.remedy')}</strong> {remedy}
+              </span>
+            )}
+          </>
+        )}
+      </td>
+      <td class="full" data-label={t('deviations.requested')}>
+        {fields.length === 0 && <span class="dim desktop-only">–</span>}
+        {fields.map(({ field, requested }) => (
+          <div key={`${field} ${requested}`} class="difference mono">
+            <span class="dim">{field}</span> {requested || t('deviations.notRequested')}
+          </div>
+        ))}
+      </td>
+      <td class="full" data-label={t('deviations.delivered')}>
+        {fields.length === 0 && <span class="dim desktop-only">–</span>}
+        {fields.map(({ field, requested, delivered }) => (
+          <div key={`${field} ${requested}`} class="difference mono">
+            {delivered === requested ? (
+              <span class="dim">{t('deviations.same')}</span>
+            ) : (
+              <b class="warn">{delivered || t('deviations.notDelivered')}</b>
+            )}
+          </div>
+        ))}
+      </td>
+      <td class="full" data-label={t('deviations.observed')}>
+        {fields.map(({ field, requested, delivered, observed }) => (
+          <div key={`${field} ${requested}`} class="difference mono">
+            {observed === delivered ? observed : <b class="warn">≠ {observed || '–'}</b>}
+          </div>
+        ))}
+        <ObservationAge nic={nic} />
+      </td>
+    </tr>
   )
 }

@@ -4,7 +4,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { HistoryEntry } from '../../src/contract/inventory.ts'
 import { fieldChangesOf } from '../model/diff.ts'
-import { recentHistory, saveCsv } from '../state/api.ts'
+import { historyOfNodes, recentHistory, saveCsv } from '../state/api.ts'
 import { useHolders } from '../state/holders.ts'
 import { useUi } from '../ui/context.ts'
 import { CsvButton } from '../ui/controls.tsx'
@@ -23,17 +23,22 @@ export function History() {
   const [loaded, setLoaded] = useState<{ entries: HistoryEntry[]; until: number }>()
   const [range, setRange] = useState<Range>({ a: 0, b: 1 })
   const newest = data.recent[0]?.id
-  useEffect(() => {
-    recentHistory(maxEntries)
-      .then(entries => setLoaded({ entries, until: Date.now() }))
-      .catch(() => {})
-  }, [newest])
   const { node, q = '' } = route.query
   const outcome = useHolders(q)
+  const holders = outcome?.answer?.holders
+  useEffect(() => {
+    let current = true
+    // The newest entries of a large fleet are those of a day: an earlier owner is found only in the history of its node.
+    const load = holders ? historyOfNodes(holders, maxEntries) : recentHistory(maxEntries)
+    load.then(entries => current && setLoaded({ entries, until: Date.now() })).catch(() => {})
+    return () => {
+      current = false
+    }
+  }, [newest, holders])
   const all = useMemo(() => {
     const rows = nodeChangesOf(loaded?.entries ?? [], node)
-    return outcome?.answer ? changesOfHolders(rows, outcome.answer.holders) : rows
-  }, [loaded, node, outcome])
+    return holders ? changesOfHolders(rows, holders) : rows
+  }, [loaded, node, holders])
   const until = loaded?.until ?? 0
   const first = Date.parse(all.at(-1)?.at ?? '') || until
   const timeOf = (fraction: number) => first + fraction * Math.max(1, until - first)
@@ -43,7 +48,7 @@ export function History() {
     [all, from, to],
   )
   const snapshots = useSnapshots(loaded ? from : undefined, to, node)
-  const net = snapshots.net && outcome?.answer ? changesOfHolders(snapshots.net, outcome.answer.holders) : snapshots.net
+  const net = snapshots.net && holders ? changesOfHolders(snapshots.net, holders) : snapshots.net
   const save = () =>
     saveCsv(
       [['at', 'provider', 'node', 'interface', 'change', 'before', 'after', 'why'], ...inRange.flatMap(csvRows)],

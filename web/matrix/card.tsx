@@ -2,9 +2,10 @@
  * The details of the cell under the pointer or the focus.
  */
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { Nic, Node } from '../model/nodes.ts'
+import { causeOf, type Nic, type Node } from '../model/nodes.ts'
 import { useUi } from '../ui/context.ts'
 import { clock } from '../ui/format.ts'
+import { observationText, pendingText } from '../ui/observation.tsx'
 import { FactList, SeverityLabel } from '../ui/panel.tsx'
 
 export interface HoveredCell {
@@ -36,10 +37,13 @@ export function MatrixCard({ cell: { node, nic, box } }: { cell: HoveredCell }) 
     [t('nic.mtu'), mtu],
     [t('nic.subnet'), nic.network || '–'],
     [t('nic.macAddress'), nic.macAddress],
+    [t('nic.pending'), pendingText(nic, t)],
+    [t('nic.observation'), observationText(nic, { t, now, language })],
     [t('nic.since'), clock(nic.stages.verified ?? node.updatedAt, now, language)],
   ]
-  const explanation = explain(nic).meaning || nic.message
-  const why = nic.severity === 'configured' ? '' : [nic.reason, explanation].filter(Boolean).join(': ')
+  const cause = causeOf(nic)
+  const explanation = cause.message || explain(cause).meaning
+  const why = nic.severity === 'configured' ? '' : [cause.reason, explanation].filter(Boolean).join(': ')
   return (
     <div class="card float" role="tooltip" ref={card}>
       <div class="card-head">

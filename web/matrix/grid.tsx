@@ -5,6 +5,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { maxInterfaces } from '../../src/contract/interface-fields.ts'
 import type { Node } from '../model/nodes.ts'
+import { observationAt } from '../model/observations.ts'
 import { useUi } from '../ui/context.ts'
 import { age } from '../ui/format.ts'
 import { Icon } from '../ui/panel.tsx'
@@ -109,6 +110,10 @@ export function MatrixGrid({ nodes, order, density, setQuery }: GridProps) {
                   prefix={prefix}
                   focus={position.row === first + offset ? position.index : undefined}
                   changed={age(node.updatedAt, now, t)}
+                  unverified={node.nics
+                    .filter(nic => observationAt(nic, now).notVerifiedSince !== undefined)
+                    .map(({ index }) => index)
+                    .join(' ')}
                 />
               ))}
             </tbody>

@@ -3,6 +3,7 @@
  */
 import { useMemo, useState } from 'preact/hooks'
 import { countsOf, nodeMatches, severities } from '../model/nodes.ts'
+import { unverifiedIn } from '../model/observations.ts'
 import { byName, newestFirst, worstFirst } from '../model/order.ts'
 import { subnetKey } from '../model/subnets.ts'
 import { downloadCsv } from '../state/api.ts'
@@ -19,7 +20,7 @@ const orders = { worst: worstFirst, name: byName, changed: newestFirst } as cons
 
 export function Matrix() {
   const { t, data, route, language, now } = useUi()
-  const { provider, severity, subnet, changed = '', q = '', order: orderName } = route.query
+  const { provider, severity, subnet, changed = '', q = '', order: orderName, unverified } = route.query
   const since = changed in changedWithin ? now - (changedWithin[changed as keyof typeof changedWithin] ?? 0) : undefined
   const order: Order = orderName === 'name' || orderName === 'changed' ? orderName : 'worst'
   const [density, setDensity] = useState<Density>('standard')
@@ -36,10 +37,14 @@ export function Matrix() {
         .filter(node => q === '' || nodeMatches(node, q)),
     [data.nodes, provider, subnet, since, q],
   )
+  const old = useMemo(() => unverifiedIn(matching, now), [matching, now])
   const nodes = useMemo(() => {
     const chosen = severities.find(each => each === severity)
-    return matching.filter(node => !chosen || node.nics.some(nic => nic.severity === chosen)).sort(orders[order])
-  }, [matching, severity, order])
+    const isOld = unverified ? new Set(old.map(({ node }) => node)) : undefined
+    return matching
+      .filter(node => (!chosen || node.nics.some(nic => nic.severity === chosen)) && (!isOld || isOld.has(node)))
+      .sort(orders[order])
+  }, [matching, severity, order, unverified, old])
   const counts = useMemo(() => countsOf(matching), [matching])
   const setQuery = (change: Record<string, string | undefined>) => {
     location.replace(linkTo('matrix', { ...route.query, ...change }))
@@ -67,7 +72,7 @@ export function Matrix() {
           <CsvButton save={() => void downloadCsv({ providerId: provider, at: route.asof })} />
         </div>
       </div>
-      <MatrixFilters counts={counts} setQuery={setQuery} />
+      <MatrixFilters counts={counts} unverified={old.length} setQuery={setQuery} />
       <Panel>
         {nodes.length === 0 ? (
           <EmptyState

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deviation, InventoryRecord } from '../../src/contract/inventory.ts'
-import { countsOf, nodeMatches, nodeOf, severityOf } from './nodes.ts'
+import { causeOf, countsOf, nodeMatches, nodeOf, severityOf } from './nodes.ts'
 import { worstFirst } from './order.ts'
 
 type States = NonNullable<InventoryRecord['interfaces']>
@@ -52,6 +52,7 @@ test('status, reason and differences give the severity of a NIC', () => {
     [['Configured', 'InSync'], 'configured'],
     [['Configured', 'InSync', mtuDiffers.differences], 'drifted'],
     [['Pending', 'Drifted'], 'drifted'],
+    [['Failed', 'Drifted'], 'drifted'],
     [['Failed', 'NicMissing'], 'failed'],
     [['InProgress', 'Applying', mtuDiffers.differences], 'inProgress'],
     [[undefined], 'pending'],
@@ -89,6 +90,26 @@ test('a node has the severity of its worst NIC, and a state belongs to a NIC by 
     inProgress: 0,
     removing: 0,
   })
+})
+
+test('experience H4: a NIC that waits shows what it waits for beside its last observed state', () => {
+  const pending = { reason: 'Paused', message: 'paused', remedy: 'Remove it.' }
+  const cases: [States[number], string][] = [
+    [{ status: 'Configured', pending }, 'pending, last configured: Paused'],
+    [{ status: 'Configured', pending: { ...pending, reason: 'Applying' } }, 'inProgress, last configured: Applying'],
+    [{ status: 'Failed', reason: 'CommandFailed', pending }, 'failed, last failed: CommandFailed'],
+    [{ status: 'Failed', reason: 'Drifted', pending }, 'drifted, last drifted: Drifted'],
+    [{ status: 'Pending', pending }, 'pending, last undefined: Paused'],
+  ]
+  for (const [state, expected] of cases) {
+    const observed = { ifindex: 7, mtu: 1500 }
+    const { nics } = nodeOf(aRecord([{ portId: 'p0', ...state, observed }]), [])
+    const [nic] = nics
+    assert.ok(nic)
+    assert.equal(`${nic.severity}, last ${nic.lastSeverity}: ${causeOf(nic).reason}`, expected)
+    assert.deepEqual([nic.observed, nic.pending?.message], [observed, 'paused'])
+    assert.equal(nics[1]?.pending, undefined)
+  }
 })
 
 test('a NIC without a reason of its own has the reason of the node', () => {

@@ -2,6 +2,7 @@
  * Inventory records as the screens show them: each NIC with one severity, each node with the worst of its NICs. Pure.
  */
 import type { Deviation, InventoryRecord, Stage } from '../../src/contract/inventory.ts'
+import type { ObservationTimes } from '../../src/contract/observation.ts'
 import { networkOf, withPrefix } from './cidr.ts'
 
 /** Worst first: the order of every list. */
@@ -18,6 +19,10 @@ export interface Nic {
   index: number
   name: string
   severity: Severity
+  /** What the newest request waits for, while it is not applied. `severity` then describes the wait, or a worse last state. */
+  pending: { reason: string; message: string; remedy: string } | undefined
+  /** The state that was last observed, if the newest request is not applied. */
+  lastSeverity: Severity | undefined
   macAddress: string
   portId: string
   /** The first of `addresses`. */
@@ -37,7 +42,7 @@ export interface Nic {
   stages: Partial<Record<Stage, string>>
   /** Stages without a measured time: clocks differ. */
   clamped: readonly Stage[]
-  lastChecked: string | undefined
+  observation: ObservationTimes
   observed: InterfaceState['observed']
   differences: Differences
 }
@@ -93,7 +98,7 @@ function nicOf(
     request: requested,
     index,
     name,
-    severity: severityOf(state?.status, reason, differences),
+    ...progressOf(state, severityOf(state?.status, reason, differences)),
     macAddress,
     portId,
     address: addresses[0] ?? '',
@@ -110,7 +115,7 @@ function nicOf(
     remedy: remedy ?? '',
     stages: state?.stages ?? {},
     clamped: state?.clamped ?? [],
-    lastChecked: state?.lastChecked ?? state?.lastConfigured,
+    observation: observationTimes(state),
     observed: state?.observed,
     differences,
   }
@@ -124,7 +129,7 @@ function pendingRemoval(state: InterfaceState, position: number): Nic {
     request: undefined,
     index,
     name: state.name ?? `multinic${index}`,
-    severity: state.reason === 'RemovalHeld' ? 'onHold' : state.status === 'Failed' ? 'failed' : 'removing',
+    ...progressOf(state, state.reason === 'RemovalHeld' ? 'onHold' : state.status === 'Failed' ? 'failed' : 'removing'),
     macAddress: state.macAddress?.toLowerCase() ?? '',
     portId: state.portId ?? '',
     address,
@@ -141,18 +146,52 @@ function pendingRemoval(state: InterfaceState, position: number): Nic {
     remedy: state.remedy ?? '',
     stages: state.stages ?? {},
     clamped: state.clamped ?? [],
-    lastChecked: state.lastChecked,
+    observation: observationTimes(state),
     observed: state.observed,
     differences: [],
   }
 }
 
+function observationTimes({
+  lastChecked,
+  lastConfigured,
+  checkIntervalSeconds,
+}: InterfaceState = {}): ObservationTimes {
+  return { lastChecked, lastConfigured, checkIntervalSeconds }
+}
+
+/** A NIC that waits is not configured as requested, but keeps a last state that is worse than waiting. */
+function progressOf(
+  state: InterfaceState | undefined,
+  last: Severity,
+): Pick<Nic, 'severity' | 'pending' | 'lastSeverity'> {
+  const { pending } = state ?? {}
+  if (!pending) return { severity: last, pending: undefined, lastSeverity: undefined }
+  const { reason, message, remedy = '' } = pending
+  return {
+    severity: last !== 'configured' ? last : reason === 'Applying' ? 'inProgress' : 'pending',
+    pending: { reason, message, remedy },
+    lastSeverity: last === 'pending' ? undefined : last,
+  }
+}
+
+/** Why a NIC is as it is: what its newest request waits for, or the reason of its last state. */
+export function causeOf({ pending, severity, lastSeverity, reason, message, remedy }: Nic): {
+  reason: string
+  message: string
+  remedy: string
+} {
+  return pending && severity !== lastSeverity ? pending : { reason, message, remedy }
+}
+
 export function severityOf(status: InterfaceState['status'], reason = '', differences: Differences = []): Severity {
   if (reason === 'RemovalHeld') return 'onHold'
   if (status === 'Removed' || reason === 'Removing') return 'removing'
+  // A check reports a NIC that differs as Failed.
+  if (reason === 'Drifted') return 'drifted'
   if (status === 'Failed') return 'failed'
   if (status === 'InProgress') return 'inProgress'
-  if (reason === 'Drifted' || (status === 'Configured' && differences.length > 0)) return 'drifted'
+  if (status === 'Configured' && differences.length > 0) return 'drifted'
   return status === 'Configured' ? 'configured' : 'pending'
 }
 
@@ -184,8 +223,10 @@ const waitingReasons = new Set<string>([
 
 /** The NICs that need attention. One function for every count and list of them. */
 export function attentionOf(nodes: readonly Node[]): { node: Node; nic: Nic }[] {
-  const isStuck = ({ severity, reason, remedy }: Nic) =>
-    severity === 'pending' && remedy !== '' && !waitingReasons.has(reason)
+  const isStuck = (nic: Nic) => {
+    const { reason, remedy } = causeOf(nic)
+    return nic.severity === 'pending' && remedy !== '' && !waitingReasons.has(reason)
+  }
   return nodes.flatMap(node =>
     node.nics.filter(nic => needsAttention(nic.severity) || isStuck(nic)).map(nic => ({ node, nic })),
   )
@@ -201,7 +242,9 @@ export function nodeMatches(node: Node, text: string): boolean {
   return (
     [node.nodeName, node.instanceId, node.providerId].some(includesQuery) ||
     node.nics.some(nic =>
-      [nic.address, nic.macAddress, nic.portId, nic.network, nic.name, nic.reason].some(includesQuery),
+      [nic.address, nic.macAddress, nic.portId, nic.network, nic.name, nic.reason, nic.pending?.reason ?? ''].some(
+        includesQuery,
+      ),
     )
   )
 }

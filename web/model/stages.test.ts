@@ -49,7 +49,7 @@ const cases: Record<
     'done done done running notReached notReached',
     'job',
   ],
-  'a drifted NIC differs at the last stage': ['drifted', all, 'done done done done done differs', undefined],
+  'a drifted NIC differs at the last stage': ['drifted', all, 'done done done done done differs', 'verified'],
 }
 
 for (const [name, [severity, stages, statuses, current]] of Object.entries(cases))
@@ -73,6 +73,31 @@ test('a stage took the time since the previous stage that has a time', () => {
   assert.equal(totalDuration({ stages: { seen: at(1), job: at(4), verified: at(3) } }), 3_000)
   assert.equal(totalDuration({ stages: { seen: at(9), verified: at(8) } }), 0)
   assert.equal(totalDuration({ stages: { seen: at(9) } }), undefined)
+})
+
+test('an impossible time is marked, and neither its duration nor the total is shown', () => {
+  const nic = { severity: 'configured' as const, stages: all, clamped: ['job' as const] }
+  assert.deepEqual(
+    stagesOf(nic).map(({ clamped, took }) => [clamped, took]),
+    [
+      [false, undefined],
+      [false, 1_000],
+      [false, 1_000],
+      [true, undefined],
+      [false, undefined],
+      [false, 1_000],
+    ],
+  )
+  assert.equal(totalDuration(nic), undefined)
+})
+
+test('the time range leaves out ports that were seen before it', () => {
+  const [node] = fleetNodes(1)
+  const nic = node?.nics.find(({ severity }) => severity === 'configured')
+  assert.ok(node && nic)
+  const nodes = [{ ...node, nics: [{ ...nic, stages: all }] }]
+  assert.equal(latencyOf(nodes, Date.parse(seen))?.points.length, 1)
+  assert.equal(latencyOf(nodes, Date.parse(seen) + 1), undefined)
 })
 
 test('H5: figures use only NICs with all stages, and none with an impossible time', () => {

@@ -1,7 +1,7 @@
 /**
  * The stages of one NIC from port to verified: when it passed each, where it stopped, how long each took. Pure.
  */
-import { completedStages, type Stage, stages } from '../../src/contract/stages.ts'
+import { type Stage, currentStage as stageOf, stages } from '../../src/contract/stages.ts'
 import type { Nic, Node } from './nodes.ts'
 
 export { stages }
@@ -12,54 +12,58 @@ export interface StageView {
   stage: Stage
   status: StageStatus
   at: string | undefined
-  /** Milliseconds since the previous stage with a time. Undefined if either time is unknown. */
+  /** Milliseconds since the previous stage with a time. Undefined if either time is unknown or impossible. */
   took: number | undefined
+  /** The reported time was impossible, because clocks differ. `at` is the nearest possible one. */
+  clamped: boolean
 }
 
 const currentStatus: Partial<Record<Nic['severity'], StageStatus>> = {
   failed: 'stopped',
+  drifted: 'differs',
   onHold: 'waiting',
   pending: 'waiting',
   inProgress: 'running',
   removing: 'running',
 }
 
-export function stagesOf({ severity, stages: times }: Pick<Nic, 'severity' | 'stages'>): StageView[] {
-  const completed = severity === 'configured' || severity === 'drifted' ? stages.length : completedStages(times)
+type Timed = Pick<Nic, 'severity' | 'stages'> & Partial<Pick<Nic, 'clamped'>>
+
+export function stagesOf({ severity, stages: times, clamped = [] }: Timed): StageView[] {
+  const current = currentStage({ severity, stages: times })
+  const completed = current === undefined ? stages.length : stages.indexOf(current)
   return stages.map((stage, index) => {
     const at = index < completed ? times[stage] : undefined
     const previous = stages.slice(0, index).findLast(each => times[each] !== undefined)
-    const took = at && previous ? Math.max(0, Date.parse(at) - Date.parse(times[previous] ?? at)) : undefined
-    return { stage, at, took, status: statusAt(index) }
+    const isMeasured = at && previous && !clamped.includes(stage) && !clamped.includes(previous)
+    const took = isMeasured ? Math.max(0, Date.parse(at) - Date.parse(times[previous] ?? at)) : undefined
+    return { stage, at, took, status: statusAt(index), clamped: at !== undefined && clamped.includes(stage) }
   })
 
   function statusAt(index: number): StageStatus {
-    if (severity === 'drifted' && index === stages.length - 1) return 'differs'
     if (index < completed) return 'done'
     return index === completed ? (currentStatus[severity] ?? 'notReached') : 'notReached'
   }
 }
 
-/** The stage at which the NIC stopped, waits or runs. */
-export function currentStage(nic: Pick<Nic, 'severity' | 'stages'>): Stage | undefined {
-  return stagesOf(nic).find(({ status }) => status === 'stopped' || status === 'waiting' || status === 'running')?.stage
+/** The stage at which the NIC stopped, waits, runs or differs. */
+export function currentStage({ severity, stages: times }: Timed): Stage | undefined {
+  return stageOf({ matches: severity === 'configured', isDrifted: severity === 'drifted', times })
 }
 
 /**
- * Milliseconds from port seen to verified. Kubernetes times have a resolution of one second, so that a later stage may seem to
- * precede an earlier one: the latest time counts.
+ * Milliseconds from port seen to verified; undefined if a time was impossible. Kubernetes times have a resolution of one second,
+ * so that a later stage may seem to precede an earlier one: the latest time counts.
  */
-export function totalDuration({ stages: times }: Pick<Nic, 'stages'>): number | undefined {
+export function totalDuration({ stages: times, clamped = [] }: Omit<Timed, 'severity'>): number | undefined {
+  if (clamped.length > 0) return undefined
   const from = times.seen ?? times.delivered
   if (!from || !(times.verified ?? times.applied)) return undefined
   const latest = Math.max(...stages.flatMap(stage => (times[stage] ? [Date.parse(times[stage])] : [])))
   return latest - Date.parse(from)
 }
 
-/** Every stage of the newest request has a time, and none was impossible. */
-function isMeasured({ stages: times, clamped }: Pick<Nic, 'stages' | 'clamped'>): boolean {
-  return stages.every(stage => times[stage] !== undefined) && clamped.length === 0
-}
+const isComplete = ({ stages: times }: Pick<Nic, 'stages'>) => stages.every(stage => times[stage] !== undefined)
 
 export interface Latency {
   /** One for each configured NIC with all stages, sorted by the time its port was seen. */
@@ -70,14 +74,14 @@ export interface Latency {
   steps: { stage: Stage; ms: number }[]
 }
 
-export function latencyOf(nodes: readonly Node[]): Latency | undefined {
+/** Of NICs whose port was seen after `since`. */
+export function latencyOf(nodes: readonly Node[], since = 0): Latency | undefined {
   const points = nodes
     .flatMap(node =>
       node.nics.flatMap(nic => {
         const [ms, from] = [totalDuration(nic), nic.stages.seen]
-        return ms === undefined || from === undefined || nic.severity !== 'configured' || !isMeasured(nic)
-          ? []
-          : [{ at: Date.parse(from), ms, node, nic }]
+        const isCounted = isComplete(nic) && nic.severity === 'configured' && Date.parse(from ?? '') >= since
+        return ms === undefined || from === undefined || !isCounted ? [] : [{ at: Date.parse(from), ms, node, nic }]
       }),
     )
     .sort((a, b) => a.at - b.at)

@@ -1,13 +1,14 @@
 /**
- * The requested values of one NIC beside the values observed in the kernel.
+ * The requested values of one NIC beside the values observed in the kernel, and whether its boot files match.
  */
 import { useEffect, useState } from 'preact/hooks'
 import { isMessageKey, type Translate } from '../messages/messages.ts'
+import { bootFilesOf } from '../model/boot-files.ts'
 import { requestedFields } from '../model/fields.ts'
 import type { Nic, Node } from '../model/nodes.ts'
 import { useUi } from '../ui/context.ts'
-import { age } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
+import { ObservationAge } from '../ui/observation.tsx'
 import { Badge, Panel } from '../ui/panel.tsx'
 
 interface Line {
@@ -17,7 +18,7 @@ interface Line {
 }
 
 export function Compare({ node, chosen }: { node: Node; chosen: string | undefined }) {
-  const { t, now } = useUi()
+  const { t } = useUi()
   const [name, setName] = useState(chosen)
   useEffect(() => setName(chosen), [chosen])
   const worst = node.nics.find(nic => nic.severity === node.worst)
@@ -25,6 +26,7 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
   if (!nic) return null
   const differs = (line: Line) => nic.differences.some(({ field }) => field === line.field)
   const lines = linesOf(nic)
+  const files = bootFilesOf(nic)
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     const next = step && node.nics[node.nics.indexOf(nic) + step]
@@ -38,7 +40,7 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
       badge={
         nic.differences.length > 0 && <Badge tone="warn">{t('node.differences', { n: nic.differences.length })}</Badge>
       }
-      right={nic.lastChecked && t('node.lastRead', { age: age(nic.lastChecked, now, t) })}
+      right={<ObservationAge nic={nic} />}
     >
       <div class="tabs" role="tablist" aria-label={t('node.compare')} onKeyDown={onKeyDown}>
         {node.nics.map(each => (
@@ -75,6 +77,16 @@ export function Compare({ node, chosen }: { node: Node; chosen: string | undefin
                 <td class="at-end">{resultOf(line)}</td>
               </tr>
             ))}
+            {files && (
+              <tr class={files === 'differ' ? 'differs' : ''}>
+                <td>{t('nic.files')}</td>
+                <td>{t('node.filesRequested')}</td>
+                <td class={files === 'differ' ? 'differing-value' : ''}>
+                  {t(files === 'differ' ? 'node.filesDiffer' : 'node.filesEqual')}
+                </td>
+                <td class="at-end">{t(files === 'differ' ? 'node.differs' : 'node.equal')}</td>
+              </tr>
+            )}
           </tbody>
         </table>
       </div>

@@ -2,7 +2,7 @@
  * The page of one node: its NICs and subnets, the pipeline with remedies, requested and observed values, the timeline.
  */
 import { useMemo } from 'preact/hooks'
-import { reconcileCommand } from '../model/commands.ts'
+import { checkCommand, reconcileCommand } from '../model/commands.ts'
 import { nodeKey, severities } from '../model/nodes.ts'
 import { NodePorts } from '../ports/ports.tsx'
 import { isInHistory } from '../state/api.ts'
@@ -69,7 +69,8 @@ function NodePage({ providerId, nodeName }: { providerId: string; nodeName: stri
     n: node?.nics.filter(nic => nic.severity === severity).length ?? 0,
   }))
   const nics = node?.nics ?? []
-  const command = reconcileCommand(nics.find(({ source }) => source)?.source ?? '')
+  const reconcile = reconcileCommand(nics.find(({ source }) => source)?.source ?? '')
+  const check = checkCommand({ providerId, nodeName })
   return (
     <>
       <div class="head">
@@ -96,7 +97,8 @@ function NodePage({ providerId, nodeName }: { providerId: string; nodeName: stri
             <span title={exact(node.updatedAt, language)}>
               {t('node.updated', { age: age(node.updatedAt, now, t) })}
             </span>
-            {command && <CopyButton text={command} label={t('node.copyReconcile')} icon="retry" />}
+            {check && <CopyButton text={check} label={t('node.copyCheck')} />}
+            {reconcile && <CopyButton text={reconcile} label={t('node.copyReconcile')} icon="retry" />}
           </div>
         )}
       </div>

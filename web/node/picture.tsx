@@ -3,10 +3,12 @@
  */
 
 import type { Nic, Node, Severity } from '../model/nodes.ts'
+import { observationAt } from '../model/observations.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { shortId } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
+import { ObservationAge, observationText, pendingText } from '../ui/observation.tsx'
 import { Icon, SeverityLabel } from '../ui/panel.tsx'
 import { layoutNode, picture } from './layout.ts'
 
@@ -38,9 +40,10 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
   return (
     <section class="panel">
       <div class="node-picture">
+        {/* biome-ignore lint/a11y/useSemanticElements: HTML has no element for a picture with links */}
         <svg
           viewBox={`0 0 ${picture.width} ${height}`}
-          role="img"
+          role="group"
           aria-label={t('node.description', { node: node.nodeName, nics: t('count.nics', { n: nics.length }), states })}
         >
           <rect class="pic-chassis" x=".5" y=".5" width={picture.chassis - 1} height={height - 1} rx="14" />
@@ -85,9 +88,9 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
             <Cable
               key={nic.index}
               path={cable}
-              tone={cables[nic.severity]}
+              tone={cables[nic.lastSeverity ?? nic.severity]}
               y={y}
-              plugged={nic.severity !== 'pending'}
+              plugged={nic.severity !== 'pending' || nic.observed !== undefined}
             />
           ))}
           {rows.map(({ nic, middle }) => (
@@ -140,6 +143,10 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
                 <small class="mono">
                   {nic.address} · {nic.mtu ? `MTU ${nic.mtu}` : nic.network}
                 </small>
+                {nic.pending && <small>{pendingText(nic, t)}</small>}
+                <small>
+                  <ObservationAge nic={nic} />
+                </small>
               </div>
               <SeverityLabel severity={nic.severity} />
             </li>
@@ -150,9 +157,10 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
   )
 }
 
-/** The text on the cable: the first difference, or the reason. */
-function pillOf({ severity, differences, reason }: Nic): string {
+/** The text on the cable: what the NIC waits for, the reason, or the first difference of a NIC that drifted. */
+function pillOf({ severity, differences, reason, pending }: Nic): string {
   const [first] = differences
+  if (pending) return pending.reason
   if (severity === 'drifted' && first)
     return `${first.field === 'mtu' ? 'MTU' : first.field} ${first.observed || '–'} ≠ ${first.wanted}`
   return severity === 'configured' ? '' : reason
@@ -173,12 +181,17 @@ function Pill({ text, tone, x, y }: { text: string; tone: string; x: number; y: 
 }
 
 function Port({ nic, y, chosen }: { nic: Nic; y: number; chosen: boolean }) {
+  const ui = useUi()
+  const isOld = observationAt(nic, ui.now).notVerifiedSince !== undefined
   return (
     <>
       {chosen && <rect class="pic-selected" x="10.5" y={y - 22} width="431" height="44" rx="9" />}
       <Glyph severity={nic.severity} at={[22, y - 8, 16]} />
       <text class="pic-name" x="46" y={y - 3}>
         {nic.name}
+      </text>
+      <text class={`pic-note ${isOld ? 'pic-warn' : ''}`} x="206" y={y - 3}>
+        {observationText(nic, ui)}
       </text>
       <text class="pic-address" x="46" y={y + 14}>
         {nic.address || '–'}

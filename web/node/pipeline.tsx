@@ -3,12 +3,13 @@
  */
 import { useEffect, useRef } from 'preact/hooks'
 import { retryCommand } from '../model/commands.ts'
-import { type Nic, type Node, severities } from '../model/nodes.ts'
+import { causeOf, type Nic, type Node, severities } from '../model/nodes.ts'
 import { currentStage, type StageView, stages, stagesOf, totalDuration } from '../model/stages.ts'
 import { useUi } from '../ui/context.ts'
 import { CopyButton } from '../ui/controls.tsx'
 import { age, clock, duration, exact, timeOfDay } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
+import { ObservationAge, pendingText } from '../ui/observation.tsx'
 import { Panel } from '../ui/panel.tsx'
 
 export function Pipeline({ node, chosen }: { node: Node; chosen: string | undefined }) {
@@ -57,6 +58,10 @@ function PipelineRow({ nic, node, chosen }: { nic: Nic; node: Node; chosen: bool
                 ? t('node.stuckAt', { severity, stage: t(`stage.${stage}`) })
                 : t('node.since', { severity, age: age(since, now, t) })}
             </small>
+            {nic.lastSeverity && <small>{t('pending.last', { severity: t(`severity.${nic.lastSeverity}`) })}</small>}
+            <small>
+              <ObservationAge nic={nic} />
+            </small>
           </div>
         </div>
         {stagesOf(nic).map((view, index) => (
@@ -67,12 +72,12 @@ function PipelineRow({ nic, node, chosen }: { nic: Nic; node: Node; chosen: bool
           <small title={exact(since, language)}>{clock(since, now, language)}</small>
         </div>
       </div>
-      <Advice nic={nic} />
+      <Advice node={node} nic={nic} />
     </>
   )
 }
 
-function Stage({ view: { stage, status, at, took }, first }: { view: StageView; first: boolean }) {
+function Stage({ view: { stage, status, at, took, clamped }, first }: { view: StageView; first: boolean }) {
   const { t, language } = useUi()
   const done =
     at === undefined
@@ -80,9 +85,17 @@ function Stage({ view: { stage, status, at, took }, first }: { view: StageView; 
       : first || took === undefined
         ? timeOfDay(at, language)
         : `+${duration(took, t)}`
-  const text = status === 'done' ? done : status === 'notReached' ? '–' : t(`stageStatus.${status}`)
+  const text =
+    status === 'notReached'
+      ? '–'
+      : status !== 'done'
+        ? t(`stageStatus.${status}`)
+        : clamped
+          ? t('stageStatus.clamped')
+          : done
+  const title = at && [exact(at, language), clamped && t('stageStatus.clampedText')].filter(Boolean).join(' · ')
   return (
-    <div class={`stage ${status}`} title={at && exact(at, language)}>
+    <div class={`stage ${status} ${clamped ? 'clamped' : ''}`} title={title}>
       <i />
       <span>
         <span class="visually-hidden">{t(`stage.${stage}`)}: </span>
@@ -93,20 +106,22 @@ function Stage({ view: { stage, status, at, took }, first }: { view: StageView; 
   )
 }
 
-function Advice({ nic }: { nic: Nic }) {
+/** The cause first, then the differences. */
+function Advice({ node, nic }: { node: Node; nic: Nic }) {
   const { t, explain } = useUi()
-  if (nic.severity === 'configured' || (nic.reason === '' && nic.message === '' && nic.differences.length === 0))
-    return null
-  const command = retryCommand(nic)
-  const { meaning, remedy } = explain(nic)
+  const { reason, message } = causeOf(nic)
+  if (nic.severity === 'configured' || (reason === '' && message === '' && nic.differences.length === 0)) return null
+  const command = retryCommand(node, nic)
+  const { meaning, remedy } = explain(causeOf(nic))
   const tone =
     nic.severity === 'failed' ? 'bad' : nic.severity === 'inProgress' || nic.severity === 'removing' ? 'accent' : 'warn'
   return (
     <div class={`advice ${tone}`}>
       <div>
-        <b>{nic.reason || t(`severity.${nic.severity}`)}</b>
+        <b>{reason || t(`severity.${nic.severity}`)}</b>
+        {message && <p>{message}</p>}
         {meaning && <p>{meaning}</p>}
-        {nic.message && <p>{nic.message}</p>}
+        {nic.pending && nic.pending.reason !== reason && <p>{pendingText({ ...nic, lastSeverity: undefined }, t)}</p>}
         {nic.differences.map(({ field, wanted, observed }) => (
           <p key={`${field} ${wanted}`}>
             <span class="code">
@@ -123,7 +138,7 @@ function Advice({ nic }: { nic: Nic }) {
       <div class="buttons">
         {remedy && (
           <CopyButton
-            text={[nic.reason, meaning, nic.message, remedy].filter(Boolean).join('\n')}
+            text={[reason, message, meaning, remedy].filter(Boolean).join('\n')}
             label={t('node.copyRemedy')}
           />
         )}

@@ -1,13 +1,16 @@
 /**
- * The NICs that need attention, worst first, each with its reason and a link.
+ * The NICs that need attention, worst first, each with its cause and a link; then those that nobody has verified in time, and
+ * those in progress.
  */
 import { useMemo } from 'preact/hooks'
-import { attentionOf, type Nic, type Node, severities } from '../model/nodes.ts'
+import { attentionOf, causeOf, type Nic, type Node, severities } from '../model/nodes.ts'
+import { unverifiedIn } from '../model/observations.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
-import { age, count, exact } from '../ui/format.ts'
+import { age, clock, count, exact } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
+import { ObservationAge, pendingText } from '../ui/observation.tsx'
 import { Badge, Icon, Panel } from '../ui/panel.tsx'
 
 interface Item {
@@ -17,22 +20,25 @@ interface Item {
 }
 
 const maxListed = 7
+const minWaiting = 3
 
-export function AttentionList({ nics }: { nics: number }) {
-  const { t, explain, data, now, language } = useUi()
-  const items = useMemo(() => {
-    const found = attentionOf(data.nodes).map(({ node, nic }): Item => ({ node, nic, since: node.updatedAt }))
-    return found.sort(
-      (a, b) => severities.indexOf(a.nic.severity) - severities.indexOf(b.nic.severity) || (a.since < b.since ? 1 : -1),
-    )
-  }, [data.nodes])
+export function AttentionList({ nodes, nics }: { nodes: readonly Node[]; nics: number }) {
+  const { t, explain, now, language, route } = useUi()
+  const items = useMemo(() => worstFirst(attentionOf(nodes)), [nodes])
+  const unverified = useMemo(() => unverifiedIn(nodes, now), [nodes, now])
+  const waiting = useMemo(() => {
+    const listed = new Set(items.map(({ nic }) => nic))
+    const active = nodes.flatMap(node => node.nics.map(nic => ({ node, nic })))
+    return worstFirst(active.filter(({ nic }) => nic.severity !== 'configured' && !listed.has(nic)))
+  }, [nodes, items])
+  const free = Math.max(minWaiting, maxListed - items.length)
   return (
     <Panel
       title={t('overview.needsAttention')}
       badge={items.length > 0 && <Badge tone="bad">{count(items.length, language)}</Badge>}
       right={<span class="desktop-only">{t('overview.worstFirst')}</span>}
     >
-      {items.length === 0 && (
+      {items.length === 0 && unverified.length === 0 && (
         <EmptyState
           kind="allClear"
           title={t('overview.allClear')}
@@ -45,11 +51,9 @@ export function AttentionList({ nics }: { nics: number }) {
             <Glyph severity={nic.severity} />
             <div>
               <p class="title">
-                {node.nodeName} {nic.name} · {nic.reason || t(`severity.${nic.severity}`)}
+                {node.nodeName} {nic.name} · {causeOf(nic).reason || t(`severity.${nic.severity}`)}
               </p>
-              <p class="description">
-                {nic.differences[0] ? differenceText(nic) : explain(nic).meaning || nic.message || nic.remedy}
-              </p>
+              <p class="description">{descriptionOf(nic)}</p>
             </div>
             <div class="actions">
               <span class="age" title={exact(since, language)}>
@@ -61,7 +65,44 @@ export function AttentionList({ nics }: { nics: number }) {
             </div>
           </li>
         ))}
+        {unverified[0] && (
+          <li>
+            <Icon name="clock" />
+            <div>
+              <p class="title">{t('observation.count', { n: count(unverified.length, language) })}</p>
+              <p class="description">
+                {t('observation.countText', { time: clock(unverified[0].since, now, language) })}
+              </p>
+            </div>
+            <div class="actions">
+              <a class="btn small" href={linkTo('matrix', { provider: route.query['provider'], unverified: '1' })}>
+                {t('observation.show')}
+              </a>
+            </div>
+          </li>
+        )}
       </ul>
+      {waiting.length > 0 && (
+        <>
+          <h3 class="subhead">
+            {t('pending.title')} <span class="dim">{count(waiting.length, language)}</span>
+          </h3>
+          <ul class="waiting-list">
+            {waiting.slice(0, free).map(({ node, nic }) => (
+              <li key={`${node.key} ${nic.name}`}>
+                <Glyph severity={nic.severity} />
+                <a href={linkToNode(node, nic.name)}>
+                  {node.nodeName} {nic.name}
+                </a>
+                <span class="dim">{pendingText(nic, t) || causeOf(nic).reason || t(`severity.${nic.severity}`)}</span>
+                <span class="dim at-end">
+                  <ObservationAge nic={nic} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       {items.length > maxListed && (
         <a class="more" href={linkTo('deviations')}>
           {t('overview.showAll', { n: count(items.length, language) })}
@@ -70,6 +111,21 @@ export function AttentionList({ nics }: { nics: number }) {
       )}
     </Panel>
   )
+
+  /** The cause leads; of a NIC that drifted, the difference is the cause. */
+  function descriptionOf(nic: Nic): string {
+    const cause = causeOf(nic)
+    const text = explain(cause).meaning || cause.message || cause.remedy
+    return nic.severity === 'drifted' || text === '' ? differenceText(nic) || text : text
+  }
+}
+
+function worstFirst(nics: readonly { node: Node; nic: Nic }[]): Item[] {
+  return nics
+    .map(({ node, nic }) => ({ node, nic, since: node.updatedAt }))
+    .sort(
+      (a, b) => severities.indexOf(a.nic.severity) - severities.indexOf(b.nic.severity) || (a.since < b.since ? 1 : -1),
+    )
 }
 
 function differenceText({ differences }: Pick<Nic, 'differences'>): string {

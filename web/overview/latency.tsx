@@ -2,28 +2,36 @@
  * Time to ready, from port seen to verified: p50 and p95 in the order in which ports were seen, and the median of each stage.
  */
 import { useMemo } from 'preact/hooks'
+import type { Node } from '../model/nodes.ts'
 import { type Band, bandsOf, type Latency, latencyOf } from '../model/stages.ts'
 import { useUi } from '../ui/context.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
-import { clock, count, duration } from '../ui/format.ts'
+import { clock, count, duration, preciseDuration } from '../ui/format.ts'
 import { Panel } from '../ui/panel.tsx'
 
 const [left, right, top, bottom] = [34, 436, 14, 190]
+/** The goal of p95, from port seen to verified. */
+const goalMs = 15_000
 
-export function LatencyPanel() {
-  const { t, data, now, language } = useUi()
-  const latency = useMemo(() => latencyOf(data.nodes), [data.nodes])
+/** Of ports that were seen after `since`. */
+export function LatencyPanel({ nodes, since }: { nodes: readonly Node[]; since: number }) {
+  const { t, now, language } = useUi()
+  const latency = useMemo(() => latencyOf(nodes, since), [nodes, since])
   if (!latency)
     return (
       <Panel title={t('overview.timeToReady')}>
-        <EmptyState kind="empty" title={t('overview.notMeasured')} text={t('overview.notMeasuredText')} />
+        {since > 0 ? (
+          <EmptyState kind="empty" title={t('overview.noneInRange')} />
+        ) : (
+          <EmptyState kind="empty" title={t('overview.notMeasured')} text={t('overview.notMeasuredText')} />
+        )}
       </Panel>
     )
   const { p50, p95, steps } = latency
   const { points } = latency
   const bands = bandsOf(points)
   const max = Math.max(
-    1_000,
+    goalMs * 1.05,
     Math.min(
       points.reduce((top, { ms }) => Math.max(top, ms), 0),
       p95 * 2,
@@ -33,17 +41,13 @@ export function LatencyPanel() {
   const nics = t('count.nics', { n: count(latency.points.length, language) })
   const step = niceStep(max)
   const lines = Array.from({ length: Math.floor(max / step) + 1 }, (_, index) => index * step)
-  const seconds = (ms: number) => (ms / 1_000).toFixed(ms < 9_950 ? 1 : 0)
   return (
     <Panel title={t('overview.timeToReady')} right={t('overview.measured', { nics })}>
       <div class="latency">
         <div class="big">
           {[p50, p95].map((ms, index) => (
             <div key={index === 0 ? 'p50' : 'p95'}>
-              <b>
-                {seconds(ms)}
-                <small>{t('unit.s', { n: '' }).trim()}</small>
-              </b>
+              <b>{preciseDuration(ms, t)}</b>
               <span>
                 <svg class="legend-key" viewBox="0 0 14 8" aria-hidden="true">
                   <path class={index === 0 ? 'chart-p50' : 'chart-p95'} d="M0 4h14" />
@@ -63,10 +67,14 @@ export function LatencyPanel() {
             <g key={ms}>
               <path class="chart-grid" d={`M${left} ${y(ms)}H${right}`} />
               <text class="chart-text" x="0" y={y(ms) + 4}>
-                {t('unit.s', { n: ms / 1_000 })}
+                {preciseDuration(ms, t)}
               </text>
             </g>
           ))}
+          <path class="chart-goal" d={`M${left} ${y(goalMs)}H${right}`} />
+          <text class="chart-text" x={right} y={y(goalMs) - 4} text-anchor="end">
+            {t('overview.goal')}
+          </text>
           {bands.length > 1 ? <Bands bands={bands} y={y} /> : <Dots points={points} y={y} p50={p50} p95={p95} />}
           <text class="chart-text" x={left} y="208">
             {clock(points[0]?.at ?? now, now, language)}
@@ -154,5 +162,5 @@ function StageBar({ steps }: { steps: NonNullable<ReturnType<typeof latencyOf>>[
 }
 
 function niceStep(max: number): number {
-  return [250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 60_000].find(step => max / step <= 4.5) ?? 120_000
+  return [5_000, 10_000, 20_000, 60_000, 300_000, 600_000, 1_800_000].find(step => max / step <= 4.5) ?? 3_600_000
 }

@@ -3,11 +3,11 @@
  */
 import { useMemo } from 'preact/hooks'
 import { type Counts, countsOf, type Severity, severities } from '../model/nodes.ts'
-import { providersOf } from '../model/providers.ts'
+import { providerIdsOf, providersOf } from '../model/providers.ts'
 import { downloadCsv } from '../state/api.ts'
 import { linkTo } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
-import { CsvButton } from '../ui/controls.tsx'
+import { CsvButton, ProviderFilter, Select } from '../ui/controls.tsx'
 import { count } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { AttentionList } from './attention-list.tsx'
@@ -15,10 +15,24 @@ import { LatencyPanel } from './latency.tsx'
 import { ProviderTable } from './provider-table.tsx'
 import { RecentChanges } from './recent-changes.tsx'
 
+/** The choices of the time range, in milliseconds. */
+const ranges = { hour: 3_600_000, day: 86_400_000, week: 7 * 86_400_000 } as const
+const rangeNames = Object.keys(ranges) as (keyof typeof ranges)[]
+
 export function Overview() {
-  const { t, data, route, language } = useUi()
-  const counts = useMemo(() => countsOf(data.nodes), [data.nodes])
-  const providers = useMemo(() => providersOf(data.nodes), [data.nodes])
+  const { t, data, route, language, now } = useUi()
+  const { provider = '', range = '' } = route.query
+  const providerIds = useMemo(() => providerIdsOf(data.nodes), [data.nodes])
+  const nodes = useMemo(
+    () => data.nodes.filter(node => !provider || node.providerId === provider),
+    [data.nodes, provider],
+  )
+  const counts = useMemo(() => countsOf(nodes), [nodes])
+  const providers = useMemo(() => providersOf(nodes), [nodes])
+  const chosen = rangeNames.find(name => name === range)
+  const since = chosen ? now - ranges[chosen] : 0
+  const setQuery = (change: Record<string, string>) =>
+    location.replace(linkTo('overview', { ...route.query, ...change }))
   return (
     <>
       <div class="head">
@@ -28,28 +42,38 @@ export function Overview() {
           {t('count.nics', { n: count(counts.nics, language) })}
         </span>
         <div class="right">
-          <CsvButton save={() => void downloadCsv({ at: route.asof })} />
+          <Select
+            label={t('overview.range')}
+            value={chosen ?? ''}
+            choices={[
+              { value: '', label: t('overview.anyTime') },
+              ...rangeNames.map(value => ({ value, label: t(`overview.${value}`) })),
+            ]}
+            onChoose={value => setQuery({ range: value })}
+          />
+          <ProviderFilter providers={providerIds} value={provider} onChoose={value => setQuery({ provider: value })} />
+          <CsvButton save={() => void downloadCsv({ providerId: provider, at: route.asof })} />
         </div>
       </div>
-      <Summary counts={counts} />
+      <Summary counts={counts} provider={provider} />
       <div class="cols wide-left">
-        <AttentionList nics={counts.nics} />
-        <LatencyPanel />
+        <AttentionList nodes={nodes} nics={counts.nics} />
+        <LatencyPanel nodes={nodes} since={since} />
       </div>
       <div class="cols wide-left">
         <ProviderTable providers={providers} />
-        <RecentChanges />
+        <RecentChanges provider={provider} since={since} />
       </div>
     </>
   )
 }
 
-function Summary({ counts }: { counts: Counts }) {
+function Summary({ counts, provider }: { counts: Counts; provider: string }) {
   const { t, language } = useUi()
   const cells: readonly Severity[] = ['inProgress', 'pending', 'failed', 'drifted', 'onHold']
   return (
     <section class="panel summary">
-      <a href={linkTo('nodes')}>
+      <a href={linkTo('nodes', { provider })}>
         <span class="label">{t('overview.nodes')}</span>
         <span class="value">{count(counts.nodes, language)}</span>
         <span class="note">
@@ -57,7 +81,7 @@ function Summary({ counts }: { counts: Counts }) {
           {counts.removing > 0 && ` · ${t('count.removing', { n: counts.removing })}`}
         </span>
       </a>
-      <a href={linkTo('matrix', { severity: 'configured' })}>
+      <a href={linkTo('matrix', { provider, severity: 'configured' })}>
         <span class="label">
           <Glyph severity="configured" />
           {t('overview.configured')}
@@ -68,7 +92,7 @@ function Summary({ counts }: { counts: Counts }) {
         <StateBar counts={counts} />
       </a>
       {cells.map(severity => (
-        <a key={severity} href={linkTo('matrix', { severity })}>
+        <a key={severity} href={linkTo('matrix', { provider, severity })}>
           <span class="label">
             <Glyph severity={severity} />
             {t(`severity.${severity}`)}

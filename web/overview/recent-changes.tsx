@@ -12,8 +12,15 @@ import { age, duration, exact } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { Panel } from '../ui/panel.tsx'
 
-export function RecentChanges() {
+export function RecentChanges({ provider, since }: { provider: string; since: number }) {
   const { t, data } = useUi()
+  const recent = useMemo(
+    () =>
+      data.recent.filter(
+        ({ at, before, after = before }) => Date.parse(at) >= since && (!provider || after?.providerId === provider),
+      ),
+    [data.recent, provider, since],
+  )
   return (
     <Panel
       title={t('overview.recent')}
@@ -24,9 +31,14 @@ export function RecentChanges() {
         </span>
       }
     >
-      {data.recent.length === 0 && <EmptyState kind="allClear" title={t('overview.noChanges')} />}
+      {recent.length === 0 && (
+        <EmptyState
+          kind="allClear"
+          title={t(data.recent.length === 0 ? 'overview.noChanges' : 'overview.noneInRange')}
+        />
+      )}
       <ol class="recent-changes">
-        {data.recent.slice(0, 6).map(entry => (
+        {recent.slice(0, 6).map(entry => (
           <RecentChange key={entry.id} entry={entry} isNew={entry.id > data.newestAtStart} />
         ))}
       </ol>
@@ -71,5 +83,7 @@ function RecentChange({ entry, isNew }: { entry: HistoryEntry; isNew: boolean })
 /** The time to ready, if the node has exactly one NIC. */
 function readyAfter({ after }: HistoryEntry): number | undefined {
   const [only, ...others] = after?.interfaces ?? []
-  return only && others.length === 0 ? totalDuration({ stages: only.stages ?? {} }) : undefined
+  return only && others.length === 0
+    ? totalDuration({ stages: only.stages ?? {}, clamped: only.clamped ?? [] })
+    : undefined
 }

@@ -4,6 +4,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Language } from '../messages/messages.ts'
+import { deviationsIn } from '../model/deviations.ts'
 import { attentionOf } from '../model/nodes.ts'
 import { providersOf } from '../model/providers.ts'
 import { ignoredVerdicts } from '../model/verdicts.ts'
@@ -88,14 +89,13 @@ function Brand() {
 }
 
 function Screens({ class: kind, attention, iconSize }: { class: string; attention: number; iconSize: 16 | 20 }) {
-  const { t, route, data, language } = useUi()
+  const { t, route, data, language, now } = useUi()
+  const deviations = useMemo(() => deviationsIn(data.nodes, now).length, [data.nodes, now])
   const ignored = useMemo(() => ignoredVerdicts(data.verdicts, data.nodes).length, [data.verdicts, data.nodes])
-  // On a phone, the ports are reached from the deviations.
-  const shown = kind === 'nav' ? screenIcons : screenIcons.filter(([screen]) => screen !== 'ports')
   const { providerId: provider } = route.screen === 'nodes' ? route : { providerId: route.query['provider'] }
   return (
     <nav class={kind} aria-label={t('app.screens')}>
-      {shown.map(([screen, icon]) => (
+      {screenIcons.map(([screen, icon]) => (
         <a
           key={screen}
           href={linkTo(screen, screen === 'overview' ? {} : { provider })}
@@ -108,10 +108,10 @@ function Screens({ class: kind, attention, iconSize }: { class: string; attentio
               {attention}
             </span>
           )}
-          {screen === 'deviations' && kind === 'nav' && data.deviations.length > 0 && (
-            <span class="count">{data.deviations.length}</span>
+          {screen === 'deviations' && kind === 'nav' && deviations > 0 && (
+            <span class="count">{count(deviations, language)}</span>
           )}
-          {screen === 'ports' && ignored > 0 && <span class="count">{count(ignored, language)}</span>}
+          {screen === 'ports' && kind === 'nav' && ignored > 0 && <span class="count">{count(ignored, language)}</span>}
         </a>
       ))}
     </nav>

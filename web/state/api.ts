@@ -61,8 +61,7 @@ export async function* recordPages(at?: string): AsyncGenerator<InventoryRecord[
   let next: string | undefined = `${basePath}/node-configs?${query({ limit: 120, at })}`
   while (next) {
     const response = await get(next)
-    const link = /<(\/[^<>]*)>;\s*rel="?next"?/.exec(response.headers.get('link') ?? '')?.[1]
-    next = link?.replace(/([?&])limit=\d+/, '$1limit=500')
+    next = nextPage(response)?.replace(/([?&])limit=\d+/, '$1limit=500')
     yield await bodyOf<InventoryRecord[]>(response)
   }
 }
@@ -74,10 +73,33 @@ export async function recordOf(providerId: string, nodeName: string): Promise<In
 }
 
 /** Verdicts on ignored ports and VMs. Undefined if the inventory runs without an operator. */
-export async function verdicts(): Promise<OperatorVerdict[] | undefined> {
-  const response = await get('/v1/operator/verdicts?taken=false&limit=5000')
-  return response.status === 204 ? undefined : (await bodyOf<{ verdicts: OperatorVerdict[] }>(response)).verdicts
+export const verdicts = () => verdictPage('/v1/operator/verdicts?taken=false&limit=5000').then(page => page?.verdicts)
+
+/** Verdicts on selected ports, of all pages. */
+export async function selectedVerdicts(): Promise<OperatorVerdict[]> {
+  const found: OperatorVerdict[] = []
+  let next: string | undefined = '/v1/operator/verdicts?taken=true&limit=5000'
+  while (next) {
+    const page: VerdictPage | undefined = await verdictPage(next)
+    found.push(...(page?.verdicts ?? []))
+    next = page?.next
+  }
+  return found
 }
+
+interface VerdictPage {
+  verdicts: OperatorVerdict[]
+  next: string | undefined
+}
+
+async function verdictPage(path: string): Promise<VerdictPage | undefined> {
+  const response = await get(path)
+  if (response.status === 204) return undefined
+  const { verdicts } = await bodyOf<{ verdicts: OperatorVerdict[] }>(response)
+  return { verdicts, next: nextPage(response) }
+}
+
+const nextPage = (response: Response) => /<(\/[^<>]*)>;\s*rel="?next"?/.exec(response.headers.get('link') ?? '')?.[1]
 
 export const deviations = () => getJson<Deviation[]>(`${basePath}/deviations`)
 
@@ -102,6 +124,18 @@ export async function nodeHistory(providerId: string, nodeName: string, limit: n
     if (error instanceof ApiError && error.status === 404) return []
     throw error
   }
+}
+
+/** The entries of these nodes, newest first. */
+export async function historyOfNodes(
+  nodes: readonly { providerId: string; nodeName: string }[],
+  limit: number,
+): Promise<HistoryEntry[]> {
+  const unique = new Map(
+    nodes.map(({ providerId, nodeName }) => [`${providerId} ${nodeName}`, { providerId, nodeName }]),
+  )
+  const entries = await Promise.all([...unique.values()].map(one => nodeHistory(one.providerId, one.nodeName, limit)))
+  return entries.flat().sort((a, b) => b.id - a.id)
 }
 
 /** Downloads with fetch, so that a failure is shown on the page. */

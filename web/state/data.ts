@@ -4,6 +4,7 @@
 import type { Deviation, HistoryEntry, InventoryRecord } from '../../src/contract/inventory.ts'
 import type { OperatorVerdict } from '../../src/contract/operator-api.ts'
 import { type Node, nodeKey, nodeOf } from '../model/nodes.ts'
+import { checkIntervalOf } from '../model/observations.ts'
 import { byName } from '../model/order.ts'
 import { ApiError, deviations, recentHistory, recordOf, recordPages, streamChanges, verdicts } from './api.ts'
 import { parseShown } from './shown.ts'
@@ -52,6 +53,8 @@ const maxRecent = 80
 /** Above this number of changed nodes, all records are read again. */
 const maxSingleReads = 30
 const verdictIntervalMs = 15_000
+/** A check that finds no difference makes no entry in the history: the times of checks are read at least this often. */
+const maxRecordAgeMs = 5 * 60_000
 
 export function openData(): DataSource {
   const records = new Map<string, InventoryRecord>()
@@ -62,6 +65,7 @@ export function openData(): DataSource {
   let notifyScheduled = false
   let refreshing = false
   let lastId: string | undefined
+  let recordsReadAt = 0
   let endBackoff: (() => void) | undefined
 
   function update(change: Partial<Data>): void {
@@ -102,6 +106,7 @@ export function openData(): DataSource {
       onFirstPage()
     }
     for (const key of records.keys()) if (!seen.has(key)) records.delete(key)
+    recordsReadAt = Date.now()
     update({ phase: 'ready', complete: true, deviations: await deviations() })
     update({ nodes: buildNodes() })
   }
@@ -208,7 +213,10 @@ export function openData(): DataSource {
       void followChanges()
       void load()
       setInterval(() => {
-        if (data.live === 'on' && document.visibilityState === 'visible') void loadVerdicts()
+        if (data.live !== 'on' || document.visibilityState !== 'visible') return
+        void loadVerdicts()
+        const isOld = Date.now() - recordsReadAt > Math.min(maxRecordAgeMs, checkIntervalOf(data.nodes) / 2)
+        if (isOld && !refreshing) void loadRecords().catch(() => {})
       }, verdictIntervalMs)
     },
     retry() {

@@ -4,13 +4,14 @@
 import type { ComponentChildren } from 'preact'
 import { hostCapacity } from '../model/cidr.ts'
 import { nicRange } from '../model/diff.ts'
-import { type Nic, type Node, severities } from '../model/nodes.ts'
+import { causeOf, type Nic, type Node, severities } from '../model/nodes.ts'
 import type { Subnet } from '../model/subnets.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { count, shortId } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
+import { ObservationAge, pendingText } from '../ui/observation.tsx'
 import { FactList, Icon, Panel, SeverityLabel } from '../ui/panel.tsx'
 
 const maxAbsent = 4
@@ -103,7 +104,7 @@ function SubnetFacts({ subnet, nodes }: { subnet: Subnet; nodes: readonly Node[]
                 <a href={linkToNode(node, nic.name)}>
                   <Glyph severity={nic.severity} />
                   <span class="mono">{node.nodeName}</span>
-                  <span class="at-end">{nic.reason || nic.name}</span>
+                  <span class="at-end">{pendingText(nic, t) || causeOf(nic).reason || nic.name}</span>
                 </a>
               </li>
             ))}
@@ -152,6 +153,9 @@ function NodeFacts({ node }: { node: Node }) {
               <span class="mono">{nic.name}</span>
               <span class="at-end mono">{nic.address}</span>
             </a>
+            <p class="nic-note">
+              {pendingText(nic, t)} <ObservationAge nic={nic} />
+            </p>
           </li>
         ))}
       </ul>

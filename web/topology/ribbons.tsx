@@ -2,11 +2,11 @@
  * The picture of the topology: subnets, nodes, and a ribbon for each NIC between them.
  */
 import { useMemo } from 'preact/hooks'
-import { type Node, needsAttention } from '../model/nodes.ts'
+import type { Node } from '../model/nodes.ts'
 import type { Subnet } from '../model/subnets.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
-import { shortId } from '../ui/format.ts'
+import { count, shortId } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { layoutRibbons, type Ribbon, ribbonPicture } from './layout.ts'
 
@@ -25,7 +25,7 @@ const problemClass: Partial<Record<Ribbon['severity'], string>> = {
 }
 
 export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps) {
-  const { t } = useUi()
+  const { t, language } = useUi()
   const layout = useMemo(() => layoutRibbons(subnets, nodes), [subnets, nodes])
   const { width, subnetWidth, left, right, nodeHeight } = ribbonPicture
   const isSelected = (ribbon: Ribbon) => ribbon.subnet === subnet || ribbon.node === node
@@ -86,7 +86,7 @@ export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps
             {subnetId ? shortId(subnetId) : ''}
           </text>
           <text class="nic-count" x={subnetWidth - 18} y={y + height / 2 + 4} text-anchor="end">
-            {layout.ribbons.filter(ribbon => ribbon.subnet === key).length}
+            {count(attachments.length, language)}
           </text>
         </a>
       ))}
@@ -95,7 +95,7 @@ export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps
           key={each.key}
           class="selectable"
           href={linkToNode(each)}
-          aria-label={each.nodeName}
+          aria-label={[each.nodeName, each.worst && t(`severity.${each.worst}`)].filter(Boolean).join(' ')}
           onClick={event => choose(event, { node: each.key, subnet: '' })}
         >
           <rect
@@ -113,7 +113,7 @@ export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps
           >
             {each.nodeName.length > 15 ? `${each.nodeName.slice(0, 14)}…` : each.nodeName}
           </text>
-          {needsAttention(each.worst) && <Glyph severity={each.worst ?? 'none'} at={[width - 30, y - 6, 12]} />}
+          {each.worst && each.worst !== 'configured' && <Glyph severity={each.worst} at={[width - 30, y - 6, 12]} />}
           <text class="small-note" x={width} y={y + 4} text-anchor="end">
             {each.nics.length}
           </text>

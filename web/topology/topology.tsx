@@ -2,8 +2,8 @@
  * The topology: which nodes are attached to a subnet, and which subnets a node is attached to.
  */
 import { useMemo } from 'preact/hooks'
-import { type Node, needsAttention } from '../model/nodes.ts'
-import { byName } from '../model/order.ts'
+import { type Node, needsAttention, severities } from '../model/nodes.ts'
+import { worstFirst } from '../model/order.ts'
 import { providersOf } from '../model/providers.ts'
 import { type Subnet, subnetKey, subnetsOf } from '../model/subnets.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
@@ -12,6 +12,7 @@ import { providerChoices, Segmented, Select } from '../ui/controls.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { count, shortId } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
+import { pendingText } from '../ui/observation.tsx'
 import { Icon, Panel } from '../ui/panel.tsx'
 import { Inspector } from './inspector.tsx'
 import { Ribbons } from './ribbons.tsx'
@@ -33,7 +34,7 @@ export function Topology() {
     )
     // The nodes of a selected subnet come first, so that they are on the first page.
     const rank = (node: Node) => (subnet && node.nics.some(nic => subnetKey(nic) === subnet) ? 0 : 1)
-    return chosen.sort((a, b) => rank(a) - rank(b) || byName(a, b))
+    return chosen.sort((a, b) => rank(a) - rank(b) || worstFirst(a, b))
   }, [ofProvider, only, subnet])
   const pages = Math.max(1, Math.ceil(all.length / pageSize))
   const Pages = pages <= 6 ? Segmented : Select
@@ -114,7 +115,7 @@ export function Topology() {
 function SubnetList({ subnets }: { subnets: readonly Subnet[] }) {
   const { t } = useUi()
   return (
-    <details class="as-list">
+    <details class="as-list" open={matchMedia('(max-width: 760px)').matches}>
       <summary>{t('topology.asList')}</summary>
       {subnets.map(({ key, network, attachments }) => (
         <section key={key}>
@@ -122,18 +123,26 @@ function SubnetList({ subnets }: { subnets: readonly Subnet[] }) {
             {network} <span class="dim">{t('count.nics', { n: attachments.length })}</span>
           </h3>
           <ul>
-            {attachments.slice(0, 60).map(({ node, nic }) => (
-              <li key={`${node.key} ${nic.name}`}>
-                <a href={linkToNode(node, nic.name)}>
-                  <Glyph severity={nic.severity} />
-                  <span class="mono">{node.nodeName}</span> <span class="dim">{nic.name}</span>
-                  <span class="visually-hidden">{t(`severity.${nic.severity}`)}</span>
-                </a>
-              </li>
-            ))}
+            {worstNicsFirst(attachments)
+              .slice(0, 60)
+              .map(({ node, nic }) => (
+                <li key={`${node.key} ${nic.name}`}>
+                  <a href={linkToNode(node, nic.name)}>
+                    <Glyph severity={nic.severity} />
+                    <span class="mono">{node.nodeName}</span> <span class="dim">{nic.name}</span>
+                    <span class={nic.severity === 'configured' ? 'visually-hidden' : 'dim'}>
+                      {pendingText(nic, t) || t(`severity.${nic.severity}`)}
+                    </span>
+                  </a>
+                </li>
+              ))}
           </ul>
         </section>
       ))}
     </details>
   )
+}
+
+function worstNicsFirst(attachments: Subnet['attachments']): Subnet['attachments'] {
+  return attachments.toSorted((a, b) => severities.indexOf(a.nic.severity) - severities.indexOf(b.nic.severity))
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { translator } from '../messages/messages.ts'
-import { age, clock, duration, kindOf, shortId } from './format.ts'
+import { age, clock, duration, kindOf, preciseDuration, shortId } from './format.ts'
 
 const [en, ko] = [translator('en'), translator('ko')]
 
@@ -17,6 +17,20 @@ test('a duration has two digits and a fitting unit', () => {
     [11 * 86_400_000, '11 d', '11일'],
   ]
   for (const [ms, english, korean] of cases) assert.deepEqual([duration(ms, en), duration(ms, ko)], [english, korean])
+})
+
+test('experience Low: a figure of minutes or hours has two units', () => {
+  const cases: [number, string, string][] = [
+    [0, '0 s', '0초'],
+    [340, '0.3 s', '0.3초'],
+    [5_000, '5 s', '5초'],
+    [12_400, '12 s', '12초'],
+    [60_000, '1 min', '1분'],
+    [1_487_000, '24 min 47 s', '24분 47초'],
+    [3 * 3_600_000 + 5 * 60_000, '3 h 5 min', '3시간 5분'],
+  ]
+  for (const [ms, english, korean] of cases)
+    assert.deepEqual([preciseDuration(ms, en), preciseDuration(ms, ko)], [english, korean])
 })
 
 test('an age has whole seconds, at least one', () => {

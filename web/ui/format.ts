@@ -18,6 +18,17 @@ export function duration(ms: number, t: Translate): string {
   return t('unit.d', { n: Math.floor(size / day) })
 }
 
+/** 0.3 s, 24 min 47 s, 3 h 5 min: for figures and axes. */
+export function preciseDuration(ms: number, t: Translate): string {
+  if (ms < minute)
+    return ms % second === 0 || ms >= 9_950 ? t('unit.s', { n: Math.round(ms / second) }) : duration(ms, t)
+  const [size, unit, next, part] =
+    ms < hour ? ([minute, 'min', second, 's'] as const) : ([hour, 'h', minute, 'min'] as const)
+  const rest = Math.floor((ms % size) / next)
+  const whole = t(`unit.${unit}`, { n: Math.floor(ms / size) })
+  return rest === 0 ? whole : `${whole} ${t(`unit.${part}`, { n: rest })}`
+}
+
 /** How long ago, at least one second. */
 export function age(at: string, now: number, t: Translate): string {
   const ms = Math.max(second, now - Date.parse(at))

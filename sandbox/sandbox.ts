@@ -106,8 +106,8 @@ export interface Sandbox {
 /** A /24 has enough addresses for this many nodes. */
 const maxNodesPer24 = 200
 
-/** The subnet of the primary NICs, and those that the OpenstackConfig of the sandbox selects. */
-function subnetsFor(nodes: number): { primary: SubnetInput; selected: SubnetInput[] } {
+/** The subnet of the primary NICs, those that the OpenstackConfig of the sandbox selects, and the one of config/samples. */
+function subnetsFor(nodes: number): { primary: SubnetInput; selected: SubnetInput[]; sample: SubnetInput } {
   const prefix = nodes > maxNodesPer24 ? 16 : 24
   return {
     primary: { name: primarySubnet, cidr: `10.0.0.0/${prefix}`, mtu: 1500 },
@@ -115,6 +115,7 @@ function subnetsFor(nodes: number): { primary: SubnetInput; selected: SubnetInpu
       { name: 'storage', cidr: `10.10.0.0/${prefix}`, mtu: 9000 },
       { name: 'backup', cidr: `10.20.0.0/${prefix}`, mtu: 1450 },
     ],
+    sample: { name: 'app', cidr: `10.30.0.0/${prefix}`, mtu: 1500 },
   }
 }
 
@@ -122,11 +123,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { state, log, progress = () => {} } = options
   const cloudState = createCloudState()
   const clusterId = sandboxClusterId
-  const { primary, selected } = subnetsFor(options.nodes)
+  const { primary, selected, sample } = subnetsFor(options.nodes)
   const cleanup = createCleanup(log)
 
   try {
-    const subnets = [primary, ...selected]
+    const subnets = [primary, ...selected, sample]
     const servers = Array.from({ length: options.nodes }, (_, index) => `worker-${index + 1}`)
     const resumes = options.keep === true && restoreCloudState(state, cloudState)
     if (!options.real?.openstack && !resumes) {

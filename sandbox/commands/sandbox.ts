@@ -79,7 +79,7 @@ export function addSandboxCommands(sandbox: Command): void {
 
   addCommand(sandbox, 'attach', 'attach ports to a VM')
     .requiredOption('--vm <name>', 'name or id of the VM, such as worker-1')
-    .requiredOption('--subnet <name>', 'storage or backup')
+    .requiredOption('--subnet <name>', 'storage or backup; app if you have applied config/samples')
     .option('--count <count>', 'number of ports', positiveInteger, 1)
     .action(
       async ({ vm, subnet, count, ...location }: SandboxLocation & { vm: string; subnet: string; count: number }) => {

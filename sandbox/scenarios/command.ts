@@ -6,7 +6,7 @@ import type { Command } from 'commander'
 import { addCommand, type SandboxLocation, stateDirOf, withControl } from '../commands/cli-options.ts'
 import { findOwner, stopAndRemove } from '../lifecycle/state-dir.ts'
 import { findScenario, scenarioNames } from './find.ts'
-import { runScenario } from './runner.ts'
+import { paragraph, runScenario } from './runner.ts'
 
 export function addScenarioCommands(sandbox: Command): void {
   addCommand(sandbox, 'play', 'run a scenario; without one, list the scenarios of the project')
@@ -14,11 +14,12 @@ export function addScenarioCommands(sandbox: Command): void {
     .action(async (scenarioName: string | undefined, location: SandboxLocation) => {
       if (scenarioName === undefined) return console.log(await scenarioList())
       const scenario = await findScenario(scenarioName)
+      const { columns } = process.stdout
       await withControl(location, async control => {
-        console.log(`${scenario.name}: ${scenario.about.trimEnd()}`)
+        console.log(paragraph(`${scenario.name}: ${scenario.about}`, columns))
         const prompt = openPrompt()
         try {
-          await runScenario(scenario, { control, print: console.log, confirm: prompt?.confirm })
+          await runScenario(scenario, { control, print: console.log, confirm: prompt?.confirm, columns })
         } finally {
           prompt?.close()
         }
@@ -44,16 +45,17 @@ async function scenarioList(): Promise<string> {
 async function tour(location: SandboxLocation): Promise<void> {
   const state = stateDirOf(location)
   const scenario = await findScenario('tour')
+  const { columns } = process.stdout
   const startsSandbox = (await findOwner(state)) === undefined
   const prompt = openPrompt()
   const print = console.log
-  print(`${scenario.name}: ${scenario.about.trimEnd()}\n`)
+  print(`${paragraph(`${scenario.name}: ${scenario.about}`, columns)}\n`)
   try {
     if (startsSandbox) {
       const { upDetached } = await import('../commands/up.ts')
       await upDetached({ state, nodes: 3, nicDelayMs: 300, program: './bin/multinic', print: onlyProgress(print) })
     }
-    await withControl(location, control => runScenario(scenario, { control, print, confirm: prompt?.confirm }))
+    await withControl(location, control => runScenario(scenario, { control, print, confirm: prompt?.confirm, columns }))
     if (startsSandbox)
       await prompt?.confirm('Press Enter to remove the sandbox (Ctrl-C keeps it running; "make down" removes it)')
   } finally {

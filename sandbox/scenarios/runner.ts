@@ -2,6 +2,7 @@
  * Runs a scenario on a running sandbox, step by step, and stops the faults that it started even if a step fails.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { wrapped } from '../../src/cli/render/wrap.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { runOnNode } from '../commands/shell.ts'
 import type { ControlClient } from '../control/client.ts'
@@ -13,6 +14,8 @@ export interface RunOptions {
   print: (line: string) => void
   /** Called at a pause; resolves when the user continues. */
   confirm?: ((prompt: string) => Promise<void>) | undefined
+  /** Width of the terminal. */
+  columns?: number | undefined
 }
 
 const defaultTimeoutMs = 60_000
@@ -34,6 +37,11 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
   }
 }
 
+/** One paragraph, broken at the width of the terminal: the lines of a scenario file are longer than some terminals. */
+export function paragraph(text: string, columns = 100): string {
+  return wrapped(text.trimEnd().replaceAll(/\s*\n\s*/g, ' '), columns).join('\n')
+}
+
 async function runStep(
   step: Step,
   options: RunOptions,
@@ -44,7 +52,7 @@ async function runStep(
   const idOf = (name: string) => ports.get(name) ?? ''
   switch (step.kind) {
     case 'say':
-      return print(`\n▸ ${step.value.trimEnd().replaceAll('\n', '\n  ')}`)
+      return print(`\n${paragraph(`▸ ${step.value}`, options.columns)}`)
     case 'attach': {
       const { vm, subnet, count = 1, as } = step.value
       const attached = await control.attach({ vm, subnet, count })

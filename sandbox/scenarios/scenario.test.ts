@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findScenario, scenarioNames } from './find.ts'
+import { paragraph } from './runner.ts'
 import { readScenario } from './scenario.ts'
 
 const head = 'name: x\nabout: y\nsteps:\n'
@@ -67,6 +68,11 @@ test('all mistakes are reported at once', () => {
     message:
       'a.yaml:4: steps[0].reboot must be string, received null\na.yaml:5: steps[1].ready must be a duration, such as 30s',
   })
+})
+
+test('experience Low: texts are wrapped at the width of the terminal, and no word is broken', () => {
+  const text = 'You attach a port to an OpenStack VM\n  that is a Kubernetes node.\n'
+  assert.equal(paragraph(`▸ ${text}`, 30), '▸ You attach a port to an\n  OpenStack VM that is a\n  Kubernetes node.')
 })
 
 test('every scenario of the project can be read, and the error for an unknown one lists them', async () => {

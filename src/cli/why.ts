@@ -54,7 +54,7 @@ export function whyOf(nodes: readonly NodeWhy[], verdicts: readonly OperatorVerd
   return {
     nodes: [...nodes],
     verdicts: verdicts.filter(({ config, vm, portId, reason }) => {
-      if (portId !== undefined && reason === 'Selected' && shown.has(portId)) return false
+      if (portId !== undefined && ['Selected', 'SelectedByOther'].includes(reason) && shown.has(portId)) return false
       const key = JSON.stringify([config, vm, portId, reason])
       return !seen.has(key) && seen.add(key)
     }),

@@ -5,9 +5,11 @@
 /** A port outside the selection is neither selected nor ignored: MultiNIC does not manage it. */
 export type VerdictKind = 'selected' | 'ignored' | 'notManaged'
 
+const notManaged = new Set(['PrimaryPort', 'NotSelected', 'SelectedByOther'])
+
 export function verdictKind(reason: string): VerdictKind {
   if (reason === 'Selected') return 'selected'
-  return reason === 'PrimaryPort' || reason === 'NotSelected' ? 'notManaged' : 'ignored'
+  return notManaged.has(reason) ? 'notManaged' : 'ignored'
 }
 
 /** Requested, but not delivered: selected ports that no node has. */

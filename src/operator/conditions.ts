@@ -31,7 +31,9 @@ function readyText({ findings, changed }: SyncOutcome): string {
   const verdicts = (findings?.verdicts ?? []).filter(({ reason }) => verdictKind(reason) === 'ignored')
   const ignored = Object.entries(countByReason(verdicts))
   const rest = ignored.length > 0 ? `; ignored: ${ignored.map(([reason, n]) => `${reason} ${n}`).join(', ')}` : ''
-  if (nodes === 0 && changed === 0) return `no port is selected${rest}`
+  const others = (findings?.verdicts ?? []).filter(({ reason }) => reason === 'SelectedByOther').length
+  const elsewhere = others > 0 ? `; other OpenstackConfigs have ${count(others, 'port')} of these VMs` : ''
+  if (nodes === 0 && changed === 0) return `no port is selected${elsewhere}${rest}`
   return changed > 0 ? `delivered ${count(changed, 'node')}${rest}` : `${count(nodes, 'node')} up to date${rest}`
 }
 

@@ -127,7 +127,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
       delivered: [aNode([aNic(1, 0, { source: 'ns/other', mtu: 1400 })])],
       claims: [{ source: 'ns/other', vmIds: ['vm-1'], subnetIds: [] }],
     },
-    ['send worker-1 0=port-1 1=port-2'],
+    ['send worker-1 0=port-1 1=port-2', 'port-1 SelectedByOther'],
   ],
   'an object that selects the interface of a deleted object adopts it': [
     { ports: [aPort(1)], delivered: [aNode([aNic(1, 0, { source: 'ns/deleted' })])] },

@@ -218,12 +218,12 @@ function addPorts(draft: Draft, vmId: string, candidates: Candidate[], observed:
   ]
 }
 
-function selected(portId: string, vm: string, name: string, by?: string): Verdict {
-  return { portId, vm, reason: 'Selected', message: by ? `${name}, delivered by ${by}` : name, name }
+function selected(portId: string, vm: string, name: string): Verdict {
+  return { portId, vm, reason: 'Selected', message: name, name }
 }
 
 function deliveredVerdicts(
-  { ports, source, vms }: Observed,
+  { ports, vms }: Observed,
   delivered: readonly DeliveredInterface[],
   onHold: ReadonlySet<DeliveredInterface>,
 ): Verdict[] {
@@ -241,7 +241,11 @@ function deliveredVerdicts(
     }
     if (outcome.action === 'handOver' || (outcome.action === 'ignore' && server === undefined)) return []
     if (isRefusedAsPrimary(nic, node)) return [{ portId, vm, ...primaryPort, name: nic.name }]
-    return [selected(portId, vm, nic.name, nic.source === source ? undefined : nic.source)]
+    if (outcome.action === 'ignore') {
+      const message = `${nic.name} of ${nic.source ?? 'another object'}`
+      return [{ portId, vm, reason: 'SelectedByOther', message, name: nic.name }]
+    }
+    return [selected(portId, vm, nic.name)]
   })
 }
 

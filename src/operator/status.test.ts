@@ -216,7 +216,7 @@ test('a long error text is truncated', () => {
 test('a condition keeps its transition time as long as its status', () => {
   const before = after({ changed: 1 })
   const status = nextStatus(before, { ...good, changed: 1 }, later(5_000), slowMs)
-  assert.equal(status?.conditions?.[0]?.lastTransitionTime, now.toISOString())
+  assert.equal(status?.conditions?.[0]?.lastTransitionTime, `${now.toISOString().slice(0, 19)}Z`)
 })
 
 test('approved removals are no longer on hold', () => {
@@ -321,5 +321,20 @@ test('operator 2, 9: Ready and Degraded never contradict each other or another c
       if (of('Degraded')?.status === 'True') return
       assert.deepEqual([of('Ready')?.status, bad], ['True', []])
     }),
+  )
+})
+
+test('experience Low: the times of conditions have no fractions of a second', () => {
+  const after = nextStatus({}, good, new Date('2026-01-01T10:00:00.123Z'), 60_000)
+  assert.deepEqual([...new Set(after?.conditions?.map(one => one.lastTransitionTime))], ['2026-01-01T10:00:00Z'])
+})
+
+test('experience M1: an object without ports of its own says where the ports of its VMs are, and counts none', () => {
+  const other = { portId: 'p1', vm: 'vm-1', reason: 'SelectedByOther', message: 'multinic0 of ns/main' } as const
+  const status = nextStatus({}, { ...good, findings: { ...nothing, verdicts: [other] } }, now, slowMs)
+  assert.deepEqual([status?.nodes?.ready, status?.ports?.summary], ['0/0', '0/0'])
+  assert.equal(
+    conditionText(status ?? {}, 'Ready'),
+    'True NoChange: no port is selected; other OpenstackConfigs have 1 port of these VMs',
   )
 })

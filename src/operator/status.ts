@@ -31,7 +31,8 @@ export function nextStatus(
   const at = now.toISOString()
   const after: OpenstackConfigStatus = {
     observedGeneration: generation,
-    conditions: conditionsOf(before, outcome, at),
+    // As the API server writes the times of conditions: without fractions.
+    conditions: conditionsOf(before, outcome, `${at.slice(0, 19)}Z`),
     nextSyncAt: new Date(now.getTime() + outcome.nextSyncMs).toISOString(),
     ...present('lastSyncedAt', error ? before.lastSyncedAt : at),
     ...present('lastChangeAt', outcome.changed > 0 ? at : before.lastChangeAt),

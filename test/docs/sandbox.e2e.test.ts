@@ -23,7 +23,7 @@ let replacements: Record<string, string> = {}
 const functions = `
 kubectl() {
   case " $* " in
-    *' osc '*) local -x KUBECONFIG=$MANAGEMENT ;;
+    *' osc '* | *' config/samples/ '*) local -x KUBECONFIG=$MANAGEMENT ;;
     *) local -x KUBECONFIG=$BIZ ;;
   esac
   case " $* " in *' -w '*) briefly kubectl "$@" ;; *) command kubectl "$@" ;; esac

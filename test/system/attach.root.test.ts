@@ -233,13 +233,25 @@ test('detaching the last port of a node removes everything that is ours', async 
   })
 })
 
-test('the sample of the documents works unchanged', async () => {
+test('experience M1: the sample makes a NIC of a port unchanged, and its status agrees with itself', async () => {
+  system.attach({ vm: node, subnet: 'app' })
   const sample = join(import.meta.dirname, '../../config/samples/openstackconfig.yaml')
   await system.sandbox.management.kube.create(openstackConfigs, parse(await readFile(sample, 'utf8')))
   await eventually(
     async () => {
       const { conditions } = (await system.openstackConfig('openstackconfig-sample')).status ?? {}
       assert.equal(conditions?.find(({ type }) => type === 'Ready')?.status, 'True')
+    },
+    { within: 30_000 },
+  )
+  await eventually(
+    async () => {
+      const { nodes, ports, conditions } = (await system.openstackConfig('openstackconfig-sample')).status ?? {}
+      assert.deepEqual([nodes?.ready, ports?.summary], ['1/1', '1/1'])
+      assert.match(
+        conditions?.find(({ type }) => type === 'Ready')?.message ?? '',
+        /^(delivered 1 node|1 node up to date)$/,
+      )
     },
     { within: 30_000 },
   )

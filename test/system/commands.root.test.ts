@@ -168,7 +168,7 @@ test('experience M13: mistakes exit with 2 and give an error message without a s
     ],
     [
       ['attach', '--vm', 'worker-1', '--subnet', 'home'],
-      /subnet home not found; the subnets are nodes, storage, backup/,
+      /subnet home not found; the subnets are nodes, storage, backup, app/,
     ],
     [['detach', '--vm', 'worker-1'], /specify one of --port ID, --name multinic1 and --all/],
     [['detach', '--vm', 'worker-1', '--name', 'multinic7'], /worker-1 has no attached port multinic7/],

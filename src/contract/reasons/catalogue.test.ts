@@ -46,7 +46,13 @@ test('a controller announces results and steps by Normal Events, everything else
 
 test('an operator announces a selected port, a port on its way and a connected bus by Normal Events', () => {
   const isNormal = (reason: string) => eventTypeOf(reason) === 'Normal'
-  assert.deepEqual(namesIn('verdict', isNormal), ['NotSelected', 'PortNotBound', 'PrimaryPort', 'Selected'])
+  assert.deepEqual(namesIn('verdict', isNormal), [
+    'NotSelected',
+    'PortNotBound',
+    'PrimaryPort',
+    'Selected',
+    'SelectedByOther',
+  ])
   assert.deepEqual(namesIn('sync', isNormal), [
     'EventBusConnected',
     'EventBusConnecting',

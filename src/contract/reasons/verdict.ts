@@ -9,6 +9,11 @@ export const verdictReasons = {
     en: ['The port is an interface of its node.', nothingToDo.en],
     ko: ['포트가 노드의 인터페이스로 선택되었습니다.', nothingToDo.ko],
   },
+  SelectedByOther: {
+    class: 'normal',
+    en: ['Another OpenstackConfig has delivered the port, and keeps it.', nothingToDo.en],
+    ko: ['다른 OpenstackConfig가 전달해 계속 관리하는 포트입니다.', nothingToDo.ko],
+  },
   PrimaryPort: {
     class: 'normal',
     en: [

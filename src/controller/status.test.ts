@@ -235,6 +235,14 @@ test('a missing report leaves no interface InProgress', () => {
   )
 })
 
+test('an observation has the time at which the agent ended, not the time at which its report was read', () => {
+  const endedAt = Date.parse(now) - 600_000
+  const late = updated(undefined, { ...success, result: { bootID: 'boot-1', report: aReport(config), endedAt } })
+  const { lastChecked, lastConfigured } = late.interfaceStatuses?.[0] ?? {}
+  assert.deepEqual([lastChecked, lastConfigured], ['2025-12-31T23:50:00Z', '2025-12-31T23:50:00Z'])
+  assert.equal(late.lastProcessed, now)
+})
+
 test('a run without changes updates only lastChecked', () => {
   const earlier = configured.interfaceStatuses?.map(one => ({ ...one, lastConfigured: before, lastChecked: before }))
   const again = { ...success, result: { bootID: 'boot-1', report: aReport(config, { changed: 0 }) } }

@@ -138,13 +138,14 @@ function nextInterfaces(
 ): InterfaceStatus[] {
   const before = config.status?.interfaceStatuses ?? []
   if (update.checkedAt) return before
-  const report = update.result?.report
+  const { report, endedAt } = update.result ?? {}
+  const observedAt = endedAt === undefined ? at : timestampOf(new Date(endedAt))
   const requested = interfaces.map(nic => {
     const old = before.find(({ id, macAddress }) => id === nic.index && macAddress === nic.macAddress)
     const found = report?.interfaces.find(
       ({ id, macAddress }) => id === nic.index && macAddress.toLowerCase() === nic.macAddress,
     )
-    return report && found ? reported(nic, found, report, old, at) : waiting(config, nic, update, old)
+    return report && found ? reported(nic, found, report, old, observedAt) : waiting(config, nic, update, old)
   })
   if (!report) return requested
   const removed = report.interfaces.filter(

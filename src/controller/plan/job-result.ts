@@ -99,14 +99,16 @@ function keepState({ config: { status = {} } }: Observed, job: AgentJob): Plan {
 }
 
 function ended(
-  { checkIntervalMs }: Observed,
+  { checkIntervalMs, now }: Observed,
   job: AgentJob,
   report: AgentReport | undefined,
   update: StatusUpdate,
 ): Plan {
-  const { bootID, agentHash } = job
+  const { bootID, agentHash, createdAt } = job
   const result = {
     bootID,
+    // The end comes from the clock of the node.
+    endedAt: Math.min(now, Math.max(createdAt, job.endedAt ?? now)),
     ...(report && { report }),
     ...(agentHash !== undefined && { agentHash }),
     ...(checkIntervalMs !== undefined && { checkIntervalMs }),

@@ -330,3 +330,13 @@ test('only a change that takes a slot asks for the rollout: it looks at all node
     planNodeConfig(lazy(values))
   assert.throws(() => planNodeConfig(lazy(withStatus({ ...configured, observedGeneration: 2 }))), /computed/)
 })
+
+test('the end of an agent is between the creation of its Job and now, whatever the clock of its node says', () => {
+  const endOf = (endedAt: number) =>
+    planNodeConfig(observedWith({ jobs: [anEndedJob(config, {}, { endedAt })] })).statusUpdate?.result?.endedAt
+  assert.deepEqual([start - 1_000, start + 3_600_000, start - 3_600_000].map(endOf), [
+    start - 1_000,
+    start,
+    start - 5_000,
+  ])
+})

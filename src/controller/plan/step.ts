@@ -30,11 +30,20 @@ export interface StatusUpdate {
   pendingForAll?: true
   job?: string
   /** A Job has ended. Without a report the interface statuses stay as they were. */
-  result?: { bootID: string; report?: AgentReport; agentHash?: string; checkIntervalMs?: number }
+  result?: JobResult
   /** A check ended without a report: the next one is due an interval later. */
   checkedAt?: true
   /** When the controller retries, in milliseconds since 1970. */
   nextAttempt?: number
+}
+
+export interface JobResult {
+  bootID: string
+  report?: AgentReport
+  /** When the agent ended, in milliseconds since 1970: nothing that it observed is newer. */
+  endedAt?: number
+  agentHash?: string
+  checkIntervalMs?: number
 }
 
 export interface Plan {

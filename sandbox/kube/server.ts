@@ -21,6 +21,8 @@ import type { Snapshot, Store } from './objects/store.ts'
 export interface KubeApiOptions {
   /** Name of the cluster and the context in the kubeconfig. */
   name: string
+  /** A second name of the context. */
+  alias?: string | undefined
   /** Certificates, token and kubeconfig are written here. */
   dir: string
   host?: string
@@ -70,7 +72,7 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
   })
   const url = `https://${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`
   const kubeconfig = join(dir, 'kubeconfig')
-  writeFileSync(kubeconfig, kubeconfigText({ name, url, ca, token }), { mode: 0o600 })
+  writeFileSync(kubeconfig, kubeconfigText({ name, alias: options.alias, url, ca, token }), { mode: 0o600 })
   log.info('Kubernetes API server started', { cluster: name, url })
 
   return {
@@ -124,7 +126,19 @@ function startSaving(file: string, store: Store): { close(): void } {
   }
 }
 
-function kubeconfigText({ name, url, ca, token }: { name: string; url: string; ca: string; token: string }): string {
+interface KubeconfigInput extends Pick<KubeApiOptions, 'name' | 'alias'> {
+  url: string
+  ca: string
+  token: string
+}
+
+function kubeconfigText({ name, alias, url, ca, token }: KubeconfigInput): string {
+  const contextText = (context = '') => `- name: ${context}
+  context:
+    cluster: ${name}
+    user: ${name}-admin
+    namespace: default
+`
   const data = Buffer.from(ca).toString('base64')
   return `apiVersion: v1
 kind: Config
@@ -135,12 +149,7 @@ clusters:
     server: ${url}
     certificate-authority-data: ${data}
 contexts:
-- name: ${name}
-  context:
-    cluster: ${name}
-    user: ${name}-admin
-    namespace: default
-users:
+${[name, alias].filter(Boolean).map(contextText).join('')}users:
 - name: ${name}-admin
   user:
     token: ${token}

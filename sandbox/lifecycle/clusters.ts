@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
 import type { Log } from '../../src/telemetry/log.ts'
+import { sandboxClusterId } from '../cloud/state.ts'
 import { type KubeApi, startKubeApi } from '../kube/server.ts'
 import type { StateDir } from './state-dir.ts'
 
@@ -35,8 +36,9 @@ export interface Clusters {
 
 /** With `keep` the objects are saved and restored at the next start. */
 export async function startClusters(state: StateDir, log: Log, keep = false): Promise<Clusters> {
-  const start = (name: string) => startCluster(state, name, log, keep)
-  const [management, biz] = await Promise.all([start('management'), start('biz')])
+  const start = (name: string, alias?: string) => startCluster(state, { name, alias }, log, keep)
+  // The commands of the dashboard name the context after the provider.
+  const [management, biz] = await Promise.all([start('management'), start('biz', sandboxClusterId)])
   return {
     management,
     biz,
@@ -49,10 +51,15 @@ export async function startClusters(state: StateDir, log: Log, keep = false): Pr
   }
 }
 
-async function startCluster(state: StateDir, name: string, log: Log, keep: boolean): Promise<Cluster> {
-  const dir = state.path(name)
+async function startCluster(
+  state: StateDir,
+  names: { name: string; alias: string | undefined },
+  log: Log,
+  keep: boolean,
+): Promise<Cluster> {
+  const dir = state.path(names.name)
   await mkdir(dir, { recursive: true })
-  const api = await startKubeApi({ name, dir, log, ...(keep && { snapshot: join(dir, 'objects.json') }) })
+  const api = await startKubeApi({ ...names, dir, log, ...(keep && { snapshot: join(dir, 'objects.json') }) })
   return {
     api,
     kube: connectKube(await loadKubeconfig(api.kubeconfig), { log }),

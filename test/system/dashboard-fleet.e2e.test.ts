@@ -40,6 +40,62 @@ test('the overview counts a thousand nodes and lists the worst first', async () 
   await tab.picture('fleet-overview')
 })
 
+test('experience H6: a NIC that nobody has verified in time is marked on every screen', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/'")
+  await page.locator('.attention-list li', { hasText: '1 not verified in time' }).getByRole('link').click()
+  await soon(async () => assert.match(await page.locator('.head .sub').innerText(), /^1 node /))
+  const cell = page.getByRole('link', { name: /^worker-0077 multinic1: [\d./]+ Configured, Not verified in time$/ })
+  await cell.hover()
+  await page.getByRole('tooltip').getByText('not verified since').waitFor()
+  await page.evaluate("location.hash = '#/nodes/worker-0077'")
+  await page.locator('.node-picture .pic-warn', { hasText: 'not verified since' }).waitFor()
+  await page.evaluate("location.hash = '#/deviations'")
+  await page.locator('.deviation-table tr', { hasText: 'worker-0077' }).getByText('not verified since').waitFor()
+})
+
+test('experience H4: a NIC that waits shows its last observed state on every screen', async () => {
+  const { page } = tab
+  const waits = 'waiting: Paused · last observed: Configured'
+  await page.evaluate("location.hash = '#/'")
+  await page.locator('.waiting-list li', { hasText: 'worker-0055 multinic0' }).getByText(waits).waitFor()
+  await page.evaluate("location.hash = '#/matrix?q=worker-0055'")
+  await page.getByRole('link', { name: `worker-0055 multinic0: 10.20.0.55/18 Pending, ${waits}` }).waitFor()
+  await page.evaluate("location.hash = '#/deviations'")
+  await page.locator('.deviation-table tr', { hasText: 'worker-0055' }).getByText(waits).waitFor()
+  await page.evaluate("location.hash = '#/topology?provider=biz-prod-a&node=biz-prod-a%20worker-0055'")
+  await page.locator('.inspector li', { hasText: 'multinic0' }).getByText(waits).waitFor()
+  await page.evaluate("location.hash = '#/nodes/worker-0055'")
+  await page.locator('.pipeline-row', { hasText: 'multinic0' }).getByText('last observed: Configured').waitFor()
+})
+
+test('an impossible time of a stage is marked, and no total is shown', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/nodes/worker-0088'")
+  const row = page.locator('.pipeline-row', { hasText: 'multinic0' })
+  await row.locator('.stage.clamped', { hasText: 'clock differs' }).waitFor()
+  assert.match(await row.locator('.total').innerText(), /^–/)
+})
+
+test('the overview has a goal, a time range and a provider filter, and the topology starts with the worst nodes', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/'")
+  await page.locator('.chart-goal').waitFor({ state: 'attached' })
+  await page.getByLabel('Provider', { exact: true }).selectOption('biz-lab')
+  await soon(async () => {
+    assert.match(await page.locator('.summary').innerText(), /Nodes\s*15\b/)
+    assert.equal(await page.locator('.provider-table tbody tr').count(), 1)
+    await page.getByText('All clear').waitFor()
+  })
+  await page.getByLabel('Time range').selectOption('hour')
+  await page.getByText('Nothing in this time range').first().waitFor()
+  await page.evaluate("location.hash = '#/topology?provider=biz-prod-a'")
+  await soon(async () => {
+    assert.match(await page.locator('.topology .node-name').first().innerHTML(), /worker-0042/)
+    assert.match((await page.locator('.topology .nic-count').first().textContent()) ?? '', /^500$/)
+  })
+})
+
 test('a deviation is shown with the reason and remedy of the API', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/deviations'")

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { dirname } from 'node:path'
 import { after, before, test } from 'node:test'
 import { primarySubnet } from '../../sandbox/cloud/attach.ts'
+import { run } from '../../sandbox/exec.ts'
+import { sandboxNamespace } from '../../sandbox/lifecycle/components.ts'
+import { nodeConfigAnnotations, nodeConfigs } from '../../src/contract/node-config.ts'
 import { accessibilityViolations } from '../rigs/browser/accessibility.ts'
 import { type Chromium, soon, startChromium, type Tab } from '../rigs/browser/rig.ts'
 import { startTestSandbox, type TestSandbox } from './sandbox.fixture.ts'
@@ -71,6 +75,80 @@ test('the page of a node shows its NICs and subnets, and the time of each stage'
   await tab.picture('node')
 })
 
+const provider = async () => (await system.inventory('worker-1')).providerId
+
+async function openNode(node: string): Promise<void> {
+  await tab.page.evaluate(`location.hash = '#/nodes/${await provider()}/${node}'`)
+  await tab.page.getByRole('heading', { level: 1, name: node }).waitFor()
+}
+
+/** Runs a command that the page offers to copy, with the kubeconfig of the Biz cluster. */
+async function runCopied(button: string): Promise<void> {
+  const command = await tab.page.getByRole('button', { name: button }).first().getAttribute('title')
+  const [program, ...args] = command?.split(' ') ?? []
+  assert.equal(program, 'kubectl', command ?? 'no command')
+  const { kubeconfig } = system.sandbox.biz
+  await run('kubectl', args, { env: { KUBECONFIG: kubeconfig, HOME: dirname(kubeconfig) } })
+}
+
+test('experience H4: while a new port waits, the other NICs stay Configured and plugged in, and it says what it waits for', async () => {
+  const { page } = tab
+  const key = { namespace: sandboxNamespace, name: 'worker-2' }
+  const pause = (paused: string | null) =>
+    system.sandbox.biz.kube.patch(nodeConfigs, key, {
+      metadata: { annotations: { [nodeConfigAnnotations.paused]: paused } },
+    })
+  await openNode('worker-2')
+  await soon(async () => assert.equal(await page.locator('.node-picture .pic-plug').count(), 2))
+  await pause('true')
+  system.attach({ vm: 'worker-2', subnet: 'backup' })
+  await page.locator('.advice', { hasText: 'Paused' }).waitFor()
+  await soon(async () => {
+    const label = (await page.locator('.node-picture > svg').getAttribute('aria-label')) ?? ''
+    assert.match(label, /multinic0 Configured, multinic1 Pending/)
+    assert.equal(await page.locator('.node-picture .pic-plug').count(), 2)
+    const rows = await page.locator('.pipeline .pipeline-row').allInnerTexts()
+    assert.match(rows[1] ?? '', /multinic0[\s\S]*Configured for[\s\S]*observed .* ago/)
+  })
+  await tab.picture('node-waiting')
+  await page.evaluate("location.hash = '#/matrix'")
+  await page.getByRole('link', { name: /^worker-2 multinic1: [\d./]+ Pending, Paused$/ }).waitFor()
+  await page.evaluate("location.hash = '#/'")
+  await page.locator('.waiting-list li', { hasText: 'worker-2 multinic1' }).getByText('Paused').waitFor()
+  await pause(null)
+  await system.waitUntilReady()
+  await system.detach({ vm: 'worker-2', name: 'multinic1' })
+  await system.waitUntilReady()
+})
+
+test('experience H2, H6: the copied commands check and retry the node, and the page shows what they found', async () => {
+  const { page } = tab
+  const { namespace } = system.sandbox.nodes.get('worker-2') ?? assert.fail('no node')
+  const mtu = async () => (await system.nodeState('worker-2')).nics.find(({ name }) => name === 'multinic0')?.mtu
+  assert.equal(await mtu(), 9000)
+  await run('ip', ['-n', namespace, 'link', 'set', 'multinic0', 'mtu', '1400'])
+  await openNode('worker-2')
+  await runCopied('Copy check command')
+  await page.locator('.advice', { hasText: 'Drifted' }).waitFor()
+  await soon(async () =>
+    assert.match(
+      await page.locator('.pipeline .pipeline-row').first().innerText(),
+      /Drifted at Verified[\s\S]*differs/,
+    ),
+  )
+  await page.evaluate("location.hash = '#/deviations'")
+  await soon(async () =>
+    assert.match(await page.locator('.deviation-table').innerText(), /mtu 9000\s+same\s+≠ 1400\s+observed \d+ s ago/),
+  )
+  await tab.picture('deviations-drifted')
+  await openNode('worker-2')
+  await runCopied('Copy retry command')
+  await soon(async () => assert.equal(await mtu(), 9000))
+  await soon(async () =>
+    assert.match((await page.locator('.node-picture > svg').getAttribute('aria-label')) ?? '', /multinic0 Configured/),
+  )
+})
+
 test('an attached port appears without a reload, and a detached port disappears', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/matrix'")
@@ -107,7 +185,11 @@ test('the history shows the owner of an address after the port is detached', asy
   const gone = await system.detach({ vm: 'worker-2', name: 'multinic0' })
   const ip = gone[0]?.fixedIps[0]?.ipAddress ?? assert.fail('nothing was detached')
   await system.waitUntilReady()
-  await page.evaluate(`location.hash = '#/history?q=${ip}&node=worker-2'`)
+  await page.evaluate(`location.hash = '#/history?q=${ip}'`)
+  await page
+    .getByText('Was assigned to worker-2 multinic0')
+    .or(page.getByText('was not assigned at that time'))
+    .waitFor()
   await page.locator('.history-table .op.removed').first().waitFor()
   await tab.picture('history')
 })
@@ -154,15 +236,22 @@ test('no screen has an accessibility violation', async () => {
   }
 })
 
-test('no screen is wider than a phone', async () => {
+test('experience M14: no screen is wider than a phone, and each has its tab, its list and its filters', async () => {
   const phone = await browser.open(system.sandbox.urls['dashboard'] ?? '', {
     viewport: { width: 390, height: 844 },
     hasTouch: true,
     isMobile: true,
   })
   try {
-    const provider = (await system.inventory('worker-1')).providerId
-    for (const screen of ['', 'matrix', `nodes/${provider}/worker-1`, 'topology', 'deviations', 'ports', 'history']) {
+    for (const screen of [
+      '',
+      'matrix',
+      `nodes/${await provider()}/worker-1`,
+      'topology',
+      'deviations',
+      'ports',
+      'history',
+    ]) {
       await phone.page.evaluate(`location.hash = '#/${screen}'`)
       await phone.page.locator('main h1').waitFor()
       await soon(async () =>
@@ -170,6 +259,15 @@ test('no screen is wider than a phone', async () => {
       )
       await phone.picture(`phone-${screen.split('/')[0] || 'overview'}`)
     }
+    const shown = (selector: string) => phone.page.locator(selector).first().isVisible()
+    await phone.page.evaluate("location.hash = '#/topology'")
+    await soon(async () => assert.deepEqual([await shown('.topology > svg'), await shown('.as-list a')], [false, true]))
+    await phone.page.locator('.tabbar').getByRole('link', { name: 'Matrix' }).click()
+    await soon(async () => assert.equal(await shown('.filters .chip'), false))
+    await phone.page.getByRole('button', { name: 'Filters' }).click()
+    await soon(async () => assert.equal(await shown('.filters .chip'), true))
+    await phone.page.locator('.tabbar').getByRole('link', { name: 'Ports' }).click()
+    await soon(async () => assert.equal(await phone.page.locator('main h1').textContent(), 'Ports'))
     assert.deepEqual(phone.problems, [])
   } finally {
     await phone.close()

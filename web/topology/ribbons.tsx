@@ -60,7 +60,7 @@ export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps
           key={key}
           class="selectable"
           href={linkTo('topology')}
-          aria-label={`${network} ${t('count.nics', { n: attachments.length })}`}
+          aria-label={`${network || shortId(key)} ${t('count.nics', { n: count(attachments.length, language) })}`}
           onClick={event => choose(event, { subnet: key, node: '' })}
         >
           <rect
@@ -95,7 +95,7 @@ export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps
           key={each.key}
           class="selectable"
           href={linkToNode(each)}
-          aria-label={[each.nodeName, each.worst && t(`severity.${each.worst}`)].filter(Boolean).join(' ')}
+          aria-label={`${each.nodeName} ${t('count.nics', { n: each.nics.length })} ${t(`severity.${each.worst ?? 'none'}`)}`}
           onClick={event => choose(event, { node: each.key, subnet: '' })}
         >
           <rect

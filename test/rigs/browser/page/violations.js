@@ -32,6 +32,18 @@ function violations() {
     if (!shown(element) || hidden(element)) continue
     if (nameOf(element) === '') report('a control without a name', element)
   }
+  // What people see must be part of what they say to a voice control.
+  for (const element of document.querySelectorAll(':is(a[href], button)[aria-label]')) {
+    const name = element.getAttribute('aria-label').toLowerCase()
+    const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+    for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+      const text = node.textContent.trim().toLowerCase()
+      if (text && !text.includes('…') && shown(node.parentElement) && !name.includes(text))
+        report(`the text "${text}" is not part of the name "${name}"`, element)
+    }
+  }
+  for (const element of document.querySelectorAll('[role=img] :is(a[href], button, [tabindex])'))
+    report('a control inside an image', element)
   for (const element of document.querySelectorAll('[role=img], [role=group], nav, aside, [role=dialog], fieldset'))
     if (shown(element) && !hidden(element) && !element.matches('[aria-label], [aria-labelledby]'))
       report('a region without a name', element)

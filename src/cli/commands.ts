@@ -18,13 +18,16 @@ const allFormats = ['wide', 'json', 'yaml', 'csv']
 export function userCommands(io: Io, ended: (ending: Ending) => void): Command[] {
   const { help } = messagesIn(io.language)
   const run =
-    <T extends unknown[]>(act: (actions: Actions, flags: Flags, ...args: T) => Promise<Ending>) =>
+    <T extends unknown[]>(act: (actions: Actions, io: Io, flags: Flags, ...args: T) => Promise<Ending>) =>
     async (...args: unknown[]) => {
-      const [flags, ...rest] = args.slice(0, -1).reverse() as [Flags, ...unknown[]]
-      ended(await act(await import('./actions.ts'), flags, ...(rest.reverse() as T)))
+      const [flags, ...rest] = args.slice(0, -1).reverse() as [Flags & { watch?: boolean }, ...unknown[]]
+      const actions = await import('./actions.ts')
+      const once = (to: Io) => act(actions, to, flags, ...(rest.toReversed() as T))
+      ended(await (flags.watch ? (await import('./watch.ts')).watching(io, once) : once(io)))
     }
   const provider = () => new Option('--provider <id>', help.provider)
   const operator = () => new Option('--operator <url>', help.operatorUrl)
+  const watch = () => new Option('-w, --watch', help.watch)
   const at = (text: string) => new Option('--at <time>', `${text}: ${help.timeFormats}`)
   const limit = (text: string) =>
     new Option('--limit <count>', text).argParser(value => {
@@ -46,46 +49,49 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
   const status = reading('status', help.status, ...allFormats)
     .argument('[node]', help.statusNode)
     .addOption(provider())
-    .action(run((actions, flags, node?: string) => actions.status(io, flags, node)))
+    .addOption(watch())
+    .action(run((actions, io, flags, node?: string) => actions.status(io, flags, node)))
 
   const why = reading('why', help.why, ...allFormats)
     .argument('<what>', help.whyWhat)
     .addOption(provider())
     .addOption(operator())
-    .action(run((actions, flags, what: string) => actions.why(io, flags, what)))
+    .addOption(watch())
+    .action(run((actions, io, flags, what: string) => actions.why(io, flags, what)))
 
   const plan = reading('plan', help.plan, 'json', 'yaml')
     .requiredOption('-f, --filename <file>', help.planFile)
     .option('-n, --namespace <name>', help.planNamespace)
     .addOption(operator())
-    .action(run((actions, flags) => actions.plan(io, flags)))
+    .action(run((actions, io, flags) => actions.plan(io, flags)))
 
   const history = reading('history', help.history, ...allFormats)
     .argument('<node>', help.historyNode)
     .addOption(at(help.historyAt))
     .addOption(provider())
     .addOption(limit(help.historyLimit))
-    .action(run((actions, flags, node: string) => actions.history(io, flags, node)))
+    .action(run((actions, io, flags, node: string) => actions.history(io, flags, node)))
 
   const find = reading('find', help.find, ...allFormats)
     .argument('<what>', help.findWhat)
     .addOption(at(help.findAt))
     .addOption(new Option('--ever', help.findEver).conflicts(['at', 'limit']))
     .addOption(limit(help.findLimit))
-    .action(run((actions, flags, what: string) => actions.find(io, flags, what)))
+    .action(run((actions, io, flags, what: string) => actions.find(io, flags, what)))
 
   const check = reading('check', help.check, ...allFormats)
     .addOption(provider())
     .addOption(operator())
-    .option('--now <node>', help.checkNow)
+    .addOption(new Option('--now <node>', help.checkNow).conflicts('watch'))
     .option('-n, --namespace <name>', help.namespace)
     .option('--timeout <duration>', help.timeout)
-    .action(run((actions, flags) => actions.check(io, flags)))
+    .addOption(watch())
+    .action(run((actions, io, flags) => actions.check(io, flags)))
 
   const exportCommand = reading('export', help.export, ...allFormats)
     .addOption(provider())
     .addOption(at(help.exportAt))
-    .action(run((actions, flags) => actions.exportAll(io, flags)))
+    .action(run((actions, io, flags) => actions.exportAll(io, flags)))
 
   const completion = userCommand(io.language, 'completion', help.completion)
     .addArgument(new Argument('<shell>', help.completionShell).choices(shells))

@@ -1,19 +1,23 @@
 /** The program by both of its names: it exits with the right code and loads no component. */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { eventually } from '../../test/support/eventually.ts'
 import { type HttpStub, json, serve } from '../../test/support/http-stub.ts'
+import { aWrite } from '../../test/support/inventory.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 let stub: HttpStub
+let records: unknown[] = []
 
 before(async () => {
   stub = await serve(({ path }, response) => {
     if (path.endsWith('/providers')) json(response, 200, { providers: [] })
-    else json(response, 200, path.includes('verdicts') ? { verdicts: [] } : [])
+    else json(response, 200, path.includes('verdicts') ? { verdicts: [] } : records)
   })
 })
 after(() => stub.close())
@@ -42,6 +46,7 @@ const cases: Record<string, [words: string[], code: number, says: RegExp]> = {
     2,
     /\n {2}sandbox .*local environment/,
   ],
+  'experience Low: --nic-delay names its unit': [['sandbox', 'up', '--help'], 0, /--nic-delay .*\n?.*300ms/],
   'experience M13: an unknown command of the sandbox is 2': [['sandbox', 'bogus'], 2, /unknown command 'bogus'/],
   'experience M13: an invalid value for the sandbox is 2': [['sandbox', 'up', '--nodes', 'x'], 2, /--nodes/],
   'no answer is 2': [['history'], 2, /missing required argument 'node'/],
@@ -53,6 +58,24 @@ for (const name of ['multinic', 'kubectl-multinic'])
       assert.equal(ended.code, code, ended.error)
       assert.match(ended.out + ended.error, says)
     })
+
+test('--watch prints the result again when it changes', async t => {
+  const env = { ...process.env, MULTINIC_INVENTORY_URL: stub.url, MULTINIC_TOKEN_FILE: '' }
+  const child = spawn(join(root, 'bin/multinic'), ['check', '--watch'], { env })
+  t.after(() => child.kill('SIGKILL'))
+  let out = ''
+  child.stdout.setEncoding('utf8').on('data', text => {
+    out += text
+  })
+  await eventually(() => assert.equal(out, '0 interfaces on 0 nodes match the request\n'), { within: 30_000 })
+  const { why: _, ...record } = aWrite('w1', { nics: 0 })
+  records = [{ ...record, updatedAt: '2026-01-01T10:00:00Z' }]
+  await eventually(() => assert.match(out, /\n0 interfaces on 1 node match the request\n$/), { within: 30_000 })
+  records = []
+  const ended = once(child, 'exit')
+  child.kill('SIGINT')
+  assert.deepEqual((await ended)[1], 'SIGINT')
+})
 
 test('completion includes the sandbox commands', async () => {
   assert.match((await program('multinic', 'completion', 'bash')).out, /"sandbox up"\) _multinic_offer --dir /)

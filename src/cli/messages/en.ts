@@ -29,6 +29,7 @@ export const en = {
     inventoryServer: 'serve the inventory as its own process',
     agent: 'configure the NICs of this node (runs in a Job)',
     status: 'show providers, OpenstackConfigs, nodes and NICs as a tree',
+    watch: 'print the result again whenever it changes, until Ctrl-C',
     statusNode: 'only this node',
     statusKubeconfig: 'kubeconfig of the management cluster, to show the state of its OpenstackConfigs',
     why: 'explain the state of a port, node or VM, and what to do',

@@ -29,6 +29,7 @@ export const ko: Messages = {
     inventoryServer: '인벤토리를 별도 프로세스로 제공합니다',
     agent: '이 노드의 NIC를 구성합니다 (Job에서 실행)',
     status: '프로바이더, OpenstackConfig, 노드, NIC를 트리로 표시합니다',
+    watch: '결과가 바뀔 때마다 다시 출력합니다 (Ctrl-C로 종료)',
     statusNode: '이 노드만',
     statusKubeconfig: '관리 클러스터의 kubeconfig. OpenstackConfig의 상태도 표시합니다',
     why: '포트, 노드, VM의 상태와 조치 방법을 설명합니다',

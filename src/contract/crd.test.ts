@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crdOf, kinds } from './crd.ts'
+import { nodeConfigAnnotations, nodeConfigGroup } from './node-config.ts'
+import { openstackConfigAnnotations } from './openstack-config.ts'
 
 type Json = { [key: string]: Json } | Json[] | string | number | boolean
 
@@ -55,4 +57,9 @@ test('what users type still finds the kinds', () => {
       'openstackconfigs.multinic.example.com osc v1alpha1',
     ],
   )
+})
+
+test('experience Low: all annotations are in one API group', () => {
+  const names = [...Object.values(nodeConfigAnnotations), ...Object.values(openstackConfigAnnotations)]
+  assert.deepEqual([...new Set(names.map(name => name.split('/')[0]))], [nodeConfigGroup])
 })

@@ -88,9 +88,10 @@ function interfacesOf(written: InventoryWrite['config']['interfaces']): WireInte
 
 /** For the agent: an interface that another object takes over is the same request. */
 function isSameRequest(a: WireInterface | undefined, b: WireInterface | undefined): boolean {
+  if (!a || !b) return a === b
   if (equalJson(a, b)) return true
-  const [before, now] = fromWireInterfaces([a, b].filter(nic => nic !== undefined)).map(interfaceHash)
-  return now !== undefined && before === now
+  const [before, now] = fromWireInterfaces([a, b]).map(interfaceHash)
+  return before === now
 }
 
 function interfaceOf(given: InterfaceRecord, known: StageRecord, at: string): InterfaceRecord {

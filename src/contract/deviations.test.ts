@@ -45,3 +45,22 @@ for (const [name, [given, ...expected]] of Object.entries(cases)) {
     assert.deepEqual(shown, expected)
   })
 }
+
+test('a request that could not be delivered is a deviation from what was delivered', () => {
+  const { config } = aWrite('n')
+  const [first] = config.interfaces
+  const mtu = { ...config, requested: [{ ...first, macAddress: first?.macAddress ?? '', mtu: 9000 }] }
+  const more = { ...config, requested: aWrite('n', { nics: 2 }).config.interfaces }
+  const less = { ...config, requested: [] }
+  const shown = (config: InventoryRecord['config']) => {
+    const write = { ...aWrite('n', { interfaces: [good] }), config }
+    const after = planWrite(undefined, write, at)?.after ?? assert.fail()
+    return deviationsOf(after).map(({ interface: nic, differences }) =>
+      [nic, ...differences.map(one => `${one.field} requested ${one.wanted} delivered ${one.delivered}`)].join(': '),
+    )
+  }
+  assert.deepEqual(shown(config), [])
+  assert.deepEqual(shown(mtu), ['multinic0: mtu requested 9000 delivered 1450'])
+  assert.deepEqual(shown(more), ['multinic1: interface requested multinic1 delivered '])
+  assert.deepEqual(shown(less), ['multinic0: interface requested  delivered multinic0'])
+})

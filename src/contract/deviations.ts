@@ -9,6 +9,7 @@ import { reasonText } from './reasons/catalogue.ts'
 export type InterfaceRecord = NonNullable<InventoryRecord['interfaces']>[number]
 
 export interface Comparison {
+  /** As delivered, or as requested if it is not delivered. */
   requested: CompleteWireInterface
   /** Undefined if nothing was reported about the interface. */
   state?: InterfaceRecord
@@ -19,15 +20,48 @@ export interface Comparison {
 
 /** The inventory completes every interface before it stores it. */
 export function comparisonsOf({ config, interfaces }: InventoryRecord): Comparison[] {
-  return (config.interfaces as CompleteWireInterface[]).map(requested => {
+  const newest = config.requested as CompleteWireInterface[] | undefined
+  const delivered = config.interfaces as CompleteWireInterface[]
+  const undelivered = (newest ?? []).filter(nic => !delivered.some(one => isSamePort(one, nic)))
+  const compared = delivered.map(requested => {
     const state = interfaces?.find(
       one =>
         (requested.portId !== undefined && one.portId === requested.portId) || one.macAddress === requested.macAddress,
     )
-    const differences = state?.observed ? differencesOf(requested, state.observed) : []
+    const wanted = newest?.find(nic => isSamePort(nic, requested))
+    const differences = [
+      ...(newest ? deliveryDifferences(wanted, requested) : []),
+      ...(state?.observed ? differencesOf(requested, state.observed) : []),
+    ]
     const matches = state?.status === 'Configured' && !state.pending && differences.length === 0
     return { requested, ...(state && { state }), differences, matches }
   })
+  return [
+    ...compared,
+    ...undelivered.map(nic => ({ requested: nic, differences: deliveryDifferences(nic, undefined), matches: false })),
+  ]
+}
+
+function isSamePort(a: CompleteWireInterface, b: CompleteWireInterface): boolean {
+  return a.portId === undefined ? a.macAddress === b.macAddress : a.portId === b.portId
+}
+
+/** Fields whose newest request is not delivered. Both are empty where the whole interface is missing. */
+function deliveryDifferences(
+  wanted: CompleteWireInterface | undefined,
+  delivered: CompleteWireInterface | undefined,
+): Deviation['differences'] {
+  const fields: [field: string, of: (nic: CompleteWireInterface) => string][] = [
+    ['interface', nic => nic.name],
+    ['mtu', nic => nic.mtu?.toString() ?? ''],
+    ['address', nic => addressesOf(nic).join(' ')],
+    ['gateway', nic => nic.gateway ?? ''],
+  ]
+  const shown = wanted && delivered ? fields : fields.slice(0, 1)
+  return shown
+    .map(([field, of]) => ({ field, wanted: wanted ? of(wanted) : '', delivered: delivered ? of(delivered) : '' }))
+    .filter(each => each.wanted !== each.delivered)
+    .map(each => ({ ...each, observed: each.delivered }))
 }
 
 export function deviationsOf(record: InventoryRecord): Deviation[] {

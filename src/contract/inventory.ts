@@ -13,6 +13,10 @@ export const inventoryConfig = z
     nodeName: z.string(),
     instanceId: z.string().optional(),
     interfaces: z.array(interfaceSchema),
+    requested: z
+      .array(interfaceSchema)
+      .optional()
+      .meta({ description: 'What is requested, while it differs because the delivery failed.' }),
   })
   .meta({ description: 'Configuration that was delivered to the node.' })
 

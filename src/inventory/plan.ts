@@ -72,7 +72,12 @@ function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at
     providerId: write.providerId,
     nodeName: write.nodeName,
     instanceId: write.instanceId,
-    config: { nodeName: write.config.nodeName, ...(instanceId ? { instanceId } : {}), interfaces },
+    config: {
+      nodeName: write.config.nodeName,
+      ...(instanceId ? { instanceId } : {}),
+      interfaces,
+      ...(write.config.requested && { requested: interfacesOf(write.config.requested) }),
+    },
     lastConfigHash: write.lastConfigHash,
     updatedAt: at,
     ...(write.state ? { state: write.state } : {}),

@@ -24,8 +24,8 @@ export interface Records {
   noteSeen(providerId: string, portId: string): void
   /** Viola accepted these changed interfaces. `stored`: it also confirmed that the cluster has them. */
   noteDelivered(providerId: string, nics: readonly Interface[], stored: boolean): void
-  /** The node as it is in the cluster now. */
-  note(providerId: string, node: DeliveredNode, why: string): void
+  /** The node as it is in the cluster now. `requested`: what it should have, if the delivery failed. */
+  note(providerId: string, node: DeliveredNode, why: string, requested?: readonly Interface[]): void
   /** The node's last interfaces are being removed. */
   noteRemoving(providerId: string, node: NodeRef, why: string): void
   /** The node has no interfaces of MultiNIC any more. */
@@ -83,17 +83,18 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
         setStages(key, { seen, delivered: at, ...(stored && { cr: at }) })
       }
     },
-    note(providerId, node, why) {
+    note(providerId, node, why, requested) {
       const key = `${providerId} ${node.nodeName}`
-      if (noted.get(key) === node && !pending.has(key)) return
-      noted.set(key, node)
+      if (noted.get(key) === node && !pending.has(key) && !requested) return
+      if (requested) noted.delete(key)
+      else noted.set(key, node)
       if (hasJob(node))
         for (const nic of node.interfaces) {
           const key = `${providerId} ${identityOf(nic)}`
           const known = stages.get(key)
           if (known?.job === undefined) setStages(key, { ...known, job: timestamp() })
         }
-      add(recordOf(providerId, node, nic => stages.get(`${providerId} ${identityOf(nic)}`), why))
+      add(recordOf(providerId, node, nic => stages.get(`${providerId} ${identityOf(nic)}`), why, requested))
     },
     noteRemoving(providerId, node, why) {
       add({ ...withoutInterfaces(providerId, node), state: 'Pending', reason: 'Removing', why })
@@ -143,6 +144,7 @@ function recordOf(
   node: DeliveredNode,
   stagesOf: (nic: Interface) => Stages | undefined,
   why: string,
+  requested?: readonly Interface[],
 ): InventoryWrite {
   const { nodeName, instanceId = '', interfaces, specHash } = node
   const { state, reason, message } = stateOf(node)
@@ -151,7 +153,12 @@ function recordOf(
     providerId,
     nodeName,
     instanceId,
-    config: { nodeName, ...(instanceId !== '' && { instanceId }), interfaces: interfaces.map(toWireInterface) },
+    config: {
+      nodeName,
+      ...(instanceId !== '' && { instanceId }),
+      interfaces: interfaces.map(toWireInterface),
+      ...(requested && { requested: requested.map(toWireInterface) }),
+    },
     lastConfigHash: specHash,
     state,
     ...(reason !== undefined && { reason: reason.slice(0, 128) }),

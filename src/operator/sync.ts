@@ -113,7 +113,16 @@ function record(deps: SyncDeps, providerId: string, result: DeliveryResult): voi
     const why = plan.why.join('; ')
     if (delivery.removed.has(node.nodeName) || plan.action === 'remove')
       records.noteRemoving(providerId, node, why || 'no interface is requested on the node')
-    else records.note(providerId, node, changed.has(node.nodeName) ? why : `the node is ${stateOf(node).state}`)
+    else if (changed.has(node.nodeName)) records.note(providerId, node, why)
+    else {
+      const requested = plan.action === 'send' ? plan.interfaces : undefined
+      records.note(
+        providerId,
+        node,
+        requested ? `not delivered: ${why}` : `the node is ${stateOf(node).state}`,
+        requested,
+      )
+    }
   }
   for (const node of emptyNodes(deps, providerId, result))
     records.noteGone(providerId, node, 'the node has no interfaces left')

@@ -95,6 +95,21 @@ for (const method of ['POST', 'GET'])
       await waitForReady(/^True /)
     })
 
+test('POST: what is requested is recorded beside what was delivered while the delivery fails', async () => {
+  const requested = () => environment.records.at(-1)?.config.requested?.map(({ portId }) => portId)
+  assert.equal(requested(), undefined)
+  viola.fault = request => (request.method === 'POST' ? problem(503, 'starting') : undefined)
+  const port = attach()
+  await eventually(() => assert.ok(requested()?.includes(port)), { within })
+  assert.equal(environment.records.at(-1)?.config.interfaces.length, 1)
+  viola.fault = () => undefined
+  await waitForDelivered([`${delivered} ${port}`])
+  await eventually(() => assert.equal(requested(), undefined), { within })
+  removePort(environment.cloudState, port)
+  await waitForDelivered(delivered)
+  await waitForReady(/^True /)
+})
+
 test('GET: an unreadable answer is not an empty cluster', async () => {
   viola.fault = request => (request.method === 'GET' ? { status: 200, body: { items: 'none' } } : undefined)
   await waitForReady(/^False ViolaPostError: viola: the list of node configs has an unexpected format$/)

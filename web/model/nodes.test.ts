@@ -51,6 +51,7 @@ test('status, reason and differences give the severity of a NIC', () => {
   const cases: [Parameters<typeof severityOf>, string][] = [
     [['Configured', 'InSync'], 'configured'],
     [['Configured', 'InSync', mtuDiffers.differences], 'drifted'],
+    [['Configured', 'InSync', [{ field: 'mtu', wanted: '9000', delivered: '1450', observed: '1450' }]], 'pending'],
     [['Pending', 'Drifted'], 'drifted'],
     [['Failed', 'Drifted'], 'drifted'],
     [['Failed', 'NicMissing'], 'failed'],

@@ -93,7 +93,10 @@ function nicOf(
   const addresses = [...new Set([...withPrefix(requested.address, requested.cidr), ...(requested.addresses ?? [])])]
   // The reason of the node applies to each NIC that is not configured and has no reason of its own.
   const isConfigured = record.state === 'Configured' || state?.status === 'Configured'
-  const { reason, message, remedy } = state?.reason ? state : isConfigured ? {} : record
+  const last = severityOf(state?.status, state?.reason, differences)
+  // The reason of a configured NIC does not explain why its newest request is not delivered.
+  const { reason, message, remedy } =
+    last === 'pending' && state?.status === 'Configured' ? {} : state?.reason ? state : isConfigured ? {} : record
   return {
     request: requested,
     index,
@@ -191,8 +194,10 @@ export function severityOf(status: InterfaceState['status'], reason = '', differ
   if (reason === 'Drifted') return 'drifted'
   if (status === 'Failed') return 'failed'
   if (status === 'InProgress') return 'inProgress'
-  if (status === 'Configured' && differences.length > 0) return 'drifted'
-  return status === 'Configured' ? 'configured' : 'pending'
+  if (status !== 'Configured') return 'pending'
+  if (differences.some(({ delivered }) => delivered === undefined)) return 'drifted'
+  // As delivered, but the newest request could not be delivered.
+  return differences.length > 0 ? 'pending' : 'configured'
 }
 
 function indexInName(name: string | undefined): number | undefined {

@@ -116,6 +116,11 @@ test('controller L12, M9: one read of the Events explains all Pods that do not s
       'Error creating: Internal error occurred: failed calling webhook "a.b.c": connection refused',
     ],
     denied: ['FailedCreate', 'WebhookFailed', 'Error creating: admission webhook "a.b.c" denied the request: no'],
+    unread: [
+      'FailedCreate',
+      'QuotaExceeded',
+      'Error creating: pods "w1" is forbidden: status unknown for quota: pods, resources: pods',
+    ],
     other: ['FailedCreate', 'PodCreateFailed', 'Error creating: Timeout: request did not complete'],
     mount: ['FailedMount', 'MountFailed', 'hostPath type check failed: /etc/netplan is not a directory'],
     sandbox: ['FailedCreatePodSandBox', 'PodNotStarting', 'failed to start sandbox container'],
@@ -142,7 +147,7 @@ test('controller L12, M9: one read of the Events explains all Pods that do not s
   assert.equal(errors.of({ uid: 'a-job-with-a-pod', podUids: ['mount'] })?.reason, 'MountFailed')
   // Again before the Pod counts as not starting, then less often.
   assert.equal(errors.areDue(jobs, start + 10_000), false)
-  assert.equal(errors.areDue(jobs, start + 11_000), true)
+  assert.equal(errors.areDue(jobs, start + 10_990), true)
   await errors.readEvents(start + 61_000)
   assert.equal(errors.areDue(jobs, start + 70_000), false)
 })

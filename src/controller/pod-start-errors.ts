@@ -18,6 +18,9 @@ export interface PodStartErrors {
   readEvents(now: number): Promise<void>
 }
 
+/** Plans at equal intervals run with different delays: the second of two must not miss the read by some milliseconds. */
+const delayMs = 500
+
 export function createPodStartErrors(kube: Pick<Kube, 'list'>, namespace: string, log: Log): PodStartErrors {
   /** By the uid of the Job or Pod. */
   let known = new Map<string, PodStartError>()
@@ -43,7 +46,7 @@ export function createPodStartErrors(kube: Pick<Kube, 'list'>, namespace: string
       jobs.some(({ uid, phase, createdAt }) => {
         const age = now - createdAt
         if (!uid || phase !== 'waiting' || age < podOverdueMs) return false
-        return now - readAt >= (age < podLateMs ? podOverdueMs : eventsRefreshMs)
+        return now - readAt >= (age < podLateMs ? podOverdueMs : eventsRefreshMs) - delayMs
       }),
     readEvents(now) {
       readAt = now
@@ -73,7 +76,7 @@ function podStartErrorOf({ reason, message }: EventObject): PodStartError | unde
 
 /** What an API server says when it does not admit an object. A quota is "forbidden" too. */
 export function admissionReasonIn(message: string): 'QuotaExceeded' | 'WebhookFailed' | 'PodForbidden' | undefined {
-  if (/exceeded quota|failed quota/i.test(message)) return 'QuotaExceeded'
+  if (/(exceeded|failed|unknown for) quota/i.test(message)) return 'QuotaExceeded'
   if (/admission webhook|calling webhook/i.test(message)) return 'WebhookFailed'
   return /forbidden/i.test(message) ? 'PodForbidden' : undefined
 }

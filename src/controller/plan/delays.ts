@@ -38,6 +38,5 @@ export function failureDelay(failures: number): number {
 
 /** When to plan again for a Job of this age whose Pod has not started. */
 export function podStartDelay(ageMs: number): number {
-  const next = [podOverdueMs, 2 * podOverdueMs, podStartTimeoutMs, podLateMs].find(ms => ms > ageMs)
-  return next === undefined ? podLateMs : next - ageMs
+  return ageMs < podLateMs ? podOverdueMs - (ageMs % podOverdueMs) : eventsRefreshMs
 }

@@ -46,7 +46,7 @@ const cases: Record<string, PlanCase> = {
   ],
   'a cleanup whose Pod does not start is in the status, and checked again before the timeout': [
     { jobs: [aJob(config, { action: 'cleanup', phase: 'waiting', createdAt: start - 31_000 })] },
-    `InProgress PodNotStarting: ${running.name}: Pod has not started within 30s (requeue after 29s)`,
+    `InProgress PodNotStarting: ${running.name}: Pod has not started within 30s (requeue after 4s)`,
   ],
   'a cleanup that never ends does not block the deletion forever': [
     { config: deleted(601), jobs: [running] },

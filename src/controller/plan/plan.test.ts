@@ -102,7 +102,22 @@ testPlans({
   'a running Job keeps running': [{ jobs: [running] }, `InProgress Applying: ${running.name} is running`],
   'a Pod that does not start is in the status': [
     { jobs: [aJob(config, { phase: 'waiting', createdAt: start - 31_000 })] },
-    `InProgress PodNotStarting: ${running.name}: Pod has not started within 30s (requeue after 29s)`,
+    `InProgress PodNotStarting: ${running.name}: Pod has not started within 30s (requeue after 4s)`,
+  ],
+  'a cause that Kubernetes reports late is in the status within 5s': [
+    { jobs: [aJob(config, { phase: 'waiting', createdAt: start - 11_000 })] },
+    `InProgress Applying: ${running.name} is starting (requeue after 4s)`,
+  ],
+  'the cause of a Pod that has not started for minutes is read every 30s': [
+    {
+      jobs: [
+        aJob(config, {
+          ...{ phase: 'waiting', createdAt: start - 181_000 },
+          podStartError: { reason: 'QuotaExceeded', message: 'exceeded quota' },
+        }),
+      ],
+    },
+    'InProgress QuotaExceeded: exceeded quota (requeue after 30s)',
   ],
   'a Job on an unreachable node is in the status': [
     { node: aNode({ reachable: false }), jobs: [running] },

@@ -96,7 +96,7 @@ async function reuseName(): Promise<Server> {
   return server
 }
 
-test('operator 7: a name that comes to mean another server removes nothing, and says how to approve it', async () => {
+test('operator 7, 15f: a name that comes to mean another server removes nothing, and says how to approve it', async () => {
   const server = await reuseName()
   await eventually(
     async () => {

@@ -233,7 +233,7 @@ test('a hand edit of a node config is undone, and recorded as a hand edit with i
   await eventually(async () => assert.equal((await environment.nodes())[0]?.spec.interfaces[0]?.mtu, 9000))
 })
 
-test('operator 15: interfaces are removed although the Secret was deleted before its object', async () => {
+test('operator 15d: interfaces are removed although the Secret was deleted before its object', async () => {
   const token = (await readFile(environment.caller.tokenFile)).toString('base64')
   const metadata = { name: 'viola-token', namespace }
   await environment.kube.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata, data: { token } })

@@ -188,7 +188,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
       'vm-2 NameNotUnique',
     ],
   ],
-  'operator 15: a VM whose name is a path or cannot be read gets a verdict, and the other VM is delivered': [
+  'operator 15c: a VM whose name is a path or cannot be read gets a verdict, and the other VM is delivered': [
     {
       vms: [vm1, { ...vm2, name: '..' }, { entry: 'vm-3', id: 'vm-3', state: 'found', name: 'w\n3' }],
       ports: [aPort(1), aPort(2, { serverId: 'vm-2' })],

@@ -98,11 +98,11 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     { vms: [{ entry: 'worker-1', state: 'notFound' }], resolvedNames: { 'worker-1': 'vm-1' }, delivered: [one] },
     ['worker-1 VmNotFound', 'check port-1 of vm-1'],
   ],
-  'operator 15: a wrong entry of vmNames does not silently keep a VM that was taken out': [
+  'operator 15b: a wrong entry of vmNames does not silently keep a VM that was taken out': [
     { vms: [{ entry: 'typo', state: 'notFound' }], delivered: [one], deletedVms: new Map([['vm-1', false]]) },
     ['typo VmNotFound', `${onHold(1)}: typo in vmNames matches no server`],
   ],
-  'operator 15: a name without a server does not keep another VM than the one that it meant': [
+  'operator 15b: a name without a server does not keep another VM than the one that it meant': [
     { vms: [{ entry: 'other', state: 'notFound' }], resolvedNames: { other: 'vm-3' }, delivered: [one] },
     ['remove worker-1', 'other VmNotFound'],
   ],

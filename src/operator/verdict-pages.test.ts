@@ -32,7 +32,7 @@ const cases: Record<string, [query: Record<string, string>, expected: string]> =
 for (const [name, [query, expected]] of Object.entries(cases))
   test(`verdicts ${name}`, () => assert.equal(ports(pageOf(verdicts, query)), expected))
 
-test('pages have no gaps and no duplicates', () => {
+test('operator 15g: pages have no gaps and no duplicates', () => {
   const seen: string[] = []
   let cursor = ''
   for (;;) {

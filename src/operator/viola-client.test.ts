@@ -28,7 +28,7 @@ async function aViola(respond: (request: StubRequest) => StubResponse) {
   }
 }
 
-test('operator 15: the removal of a node called .. neither calls another path nor turns removals off', async () => {
+test('operator 15c: the removal of a node called .. neither calls another path nor turns removals off', async () => {
   await using given = await aViola(({ method }) => ({ status: method === 'DELETE' ? 204 : 200, body: {} }))
   for (const nodeName of ['..', '.', 'worker-1'])
     assert.equal(await given.viola.remove({ nodeName, expectedSpecHash: 'x' }), 'removed')

@@ -108,14 +108,14 @@ const refusals: Record<string, [status: number, detail: RegExp, ask: () => Retur
     /must be a JSON array/,
     () => viola.ask('POST', violaPath, { headers: { 'content-type': 'application/json' } }),
   ],
-  'operator 15: a node name with NUL': [400, /nodeName: "a\\u0000b" has control/, () => viola.post([aNodeOf('a\0b')])],
-  'operator 15: a node name with a newline': [400, /control or invisible/, () => viola.post([aNodeOf('a\nb')])],
-  'operator 15: a node name that turns around': [
+  'operator 15e: a node name with NUL': [400, /nodeName: "a\\u0000b" has control/, () => viola.post([aNodeOf('a\0b')])],
+  'operator 15e: a node name with a newline': [400, /control or invisible/, () => viola.post([aNodeOf('a\nb')])],
+  'operator 15e: a node name that turns around': [
     400,
     /nodeName: "a\\u202eb" has control/,
     () => viola.post([aNodeOf('a\u202eb')]),
   ],
-  'operator 15: a node name that is a path': [400, /relative path/, () => viola.post([aNodeOf('..')])],
+  'operator 15e: a node name that is a path': [400, /relative path/, () => viola.post([aNodeOf('..')])],
   'an empty list': [400, /empty payload/, () => viola.post([])],
   'too many nodes': [413, /2001 node configs; send at most 2000/, () => viola.post(Array(2001).fill({}))],
   'no provider': [400, /x-provider-id/, () => viola.post([aNodeOf('a')], { provider: '' })],

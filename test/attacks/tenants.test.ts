@@ -234,7 +234,7 @@ for (const [what, name] of Object.entries({
   'the path of a parent': '..',
   'a text that turns around': 'worker\u202e-2',
 }))
-  test(`operator 15: a server whose name is ${what} gets a verdict, and affects no other server`, async () => {
+  test(`operator 15c: a server whose name is ${what} gets a verdict, and affects no other server`, async () => {
     const { cloudState } = environment
     const [subnet] = cloudState.subnets.values()
     assert.ok(subnet)

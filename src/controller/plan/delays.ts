@@ -11,7 +11,7 @@ export const podLateMs = 60_000
 export const eventsRefreshMs = 30_000
 /** A Pod that has not started by then gives its rollout slot back. */
 export const podStartTimeoutMs = 30_000
-/** Delay of a drift check that cannot run now, and of a first check that waits for the check limit. */
+/** Mean delay of a drift check that cannot run now, and delay of a first check that waits for the check limit. */
 export const checkRetryMs = 60_000
 export const firstCheckRetryMs = 1_000
 /** A server without a TTL controller keeps ended Jobs: the controller deletes them this long after their TTL. */

@@ -1,5 +1,5 @@
 import { aJob, aNode, anEndedJob, start } from '../controller.fixture.ts'
-import { checkRound } from './check-schedule.ts'
+import { checkRetryDelay, checkRound } from './check-schedule.ts'
 import { addFinalizer, aStatus, config, configured, createJob, testPlans, withStatus } from './plan.fixture.ts'
 
 const drift = (intervalMs: number, policy: 'report' | 'repair' = 'report') => ({
@@ -30,19 +30,19 @@ testPlans({
   ],
   'a check waits while the check limit is reached': [
     { ...withStatus(configured), ...drift(30_000), checkLimitReached: true },
-    'no status update (requeue after 60s)',
+    requeueAfter(checkRetryDelay(config.metadata.uid ?? '')),
   ],
   'a check waits while the namespace is paused': [
     { ...withStatus(configured), ...drift(30_000), namespacePaused: true },
-    'no status update (requeue after 60s)',
+    requeueAfter(checkRetryDelay(config.metadata.uid ?? '')),
   ],
   'a check that cannot run now leaves the config ready': [
     { ...withStatus(configured), ...drift(30_000), node: aNode({ reachable: false }) },
-    'no status update (requeue after 60s)',
+    requeueAfter(checkRetryDelay(config.metadata.uid ?? '')),
   ],
   'a check does not run beside another agent': [
     { ...withStatus(configured), ...drift(30_000), jobs: [aJob(config, { configUid: 'another' })] },
-    'no status update (requeue after 60s)',
+    requeueAfter(checkRetryDelay(config.metadata.uid ?? '')),
   ],
   'a running check leaves the config ready': [
     { ...withStatus(configured), ...drift(30_000), jobs: [aJob(config, { action: 'check' })] },
@@ -85,7 +85,7 @@ testPlans({
   ],
   'a check waits while the cluster has had its share of checks': [
     { ...withStatus(configured), ...drift(30_000), checkRateReached: true },
-    'no status update (requeue after 60s)',
+    requeueAfter(checkRetryDelay(config.metadata.uid ?? '')),
   ],
   'a node is not checked soon after it was configured': [
     { ...withStatus(aStatus('Configured', 'AllInterfacesConfigured', 14)), ...drift(30_000) },

@@ -33,7 +33,7 @@ testPlans({
   'controller L13: a Failed node is tried at once if its status contradicts itself': [
     withStatus({ ...failed, state: 'Failed', conditions: [] }, withFinalizer),
     'no status update (requeue after 2s)',
-    createJob(2, { takesSlot: true }),
+    createJob(2, { takesSlot: true, rate: 'retry' }),
   ],
   'a status without contradictions starts nothing': [withStatus(ran, withFinalizer), 'no status update'],
   'controller M4: the finalizer is restored on a settled config': [withStatus(ran), 'no status update', addFinalizer],

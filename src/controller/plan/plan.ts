@@ -30,7 +30,7 @@ import {
   unreachableMessage,
   waitForRunningAgent,
 } from './agent-job.ts'
-import { checkRound } from './check-schedule.ts'
+import { checkRetryDelay, checkRound } from './check-schedule.ts'
 import {
   failedAttemptsOf,
   isCheckable,
@@ -45,7 +45,7 @@ import {
   readyReasonOf,
   wasConfigured,
 } from './config-status.ts'
-import { checkRetryMs, failureDelay, firstCheckRetryMs, nicMissingDelay, retryLimitMs } from './delays.ts'
+import { failureDelay, firstCheckRetryMs, nicMissingDelay, retryLimitMs } from './delays.ts'
 import { planDeletion } from './deletion.ts'
 import { recordResult } from './job-result.ts'
 import type { AgentJob, NodeFacts, Observed } from './observed.ts'
@@ -103,9 +103,9 @@ function decide(observed: Observed): Plan {
   if (next.action === 'check') {
     if (next.first && observed.checkLimitReached) return { steps: [], requeueAfterMs: firstCheckRetryMs }
     // A drift check that cannot run now says nothing about the node.
-    if (!next.first && (running || paused || !node.reachable || observed.checkLimitReached))
-      return keepSettled(observed, checkRetryMs)
-    if (next.rate && observed.checkRateReached) return keepSettled(observed, checkRetryMs)
+    const cannotRun = running || paused || !node.reachable || observed.checkLimitReached
+    if ((!next.first && cannotRun) || (next.rate && observed.checkRateReached))
+      return keepSettled(observed, checkRetryDelay(config.metadata.uid ?? ''))
   } else if (next.rate && observed.retryRateReached && !paused) return keepSettled(observed, retryLimitMs)
   if (paused) return pending(observed, 'Paused', paused)
   if (running) return waitForRunningAgent(observed, running)
@@ -200,7 +200,8 @@ function nextAction(observed: Observed, node: NodeFacts, requested: Requested): 
   }
   if (status.state === 'Failed' && reason !== 'SpecInvalid') {
     const isOtherAgent = status.agentHash !== undefined && status.agentHash !== agentHash
-    if (isOtherAgent || isEdited) return { action: 'apply', takesSlot, retry: true }
+    if (isOtherAgent) return { action: 'apply', takesSlot, retry: true }
+    if (isEdited) return { action: 'apply', takesSlot, retry: true, rate: 'retry' }
     if (status.nextAttempt === undefined && isRefused(status.interfaceStatuses ?? [])) return { action: 'none' }
     const delay = failureDelay(failedAttemptsOf(config))
     return elapsed >= delay

@@ -65,7 +65,7 @@ function linesOf(text: string): string[] {
 
 /** A link-local address has its own prefix route only if NetworkManager and not the kernel created it. */
 function addressText(entry: Record<string, unknown>): string {
-  const { valid_life_time, preferred_life_time, stable_privacy: _, noprefixroute, ...address } = entry
+  const { valid_life_time, preferred_life_time, stable_privacy: _, noprefixroute, protocol: __, ...address } = entry
   const lifetime = address['dynamic'] ? 'dynamic' : `${valid_life_time} ${preferred_life_time}`
   const flag = noprefixroute && address['scope'] !== 'link' ? ' noprefixroute' : ''
   return `${JSON.stringify(address)} ${lifetime}${flag}`

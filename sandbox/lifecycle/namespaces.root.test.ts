@@ -32,7 +32,7 @@ function runWithOwnRun(preparation: string, code: string): string {
   return stdout
 }
 
-test('a namespace can be removed and added again after others have added theirs', () => {
+test('experience H1: a namespace can be removed and added again after others have added theirs', () => {
   const printed = runWithOwnRun(
     'true',
     `const name = state.prefix + 'worker-1'

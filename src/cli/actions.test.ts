@@ -151,7 +151,7 @@ test('why of an ignored port shows its verdict', async () => {
   )
 })
 
-test('why of a primary port says that it is not managed', async () => {
+test('experience M2: why of a primary port says that it is not managed', async () => {
   const { out } = await multinic('why', 'port-first')
   assert.match(out, /^port port-first {2}not managed\n/)
   assert.match(out, /→ Nothing to do\./)

@@ -79,7 +79,7 @@ async function kubeconfigOf(account: string): Promise<string> {
   return file
 }
 
-test('a command reads the inventory of the cluster, and the inventory never gets the token of the user', async () => {
+test('experience M11: a command reads the inventory of the cluster, and the inventory never gets the token of the user', async () => {
   received.length = 0
   const { code, out, error } = await multinic('status')
   assert.equal(code, 0, error)

@@ -54,7 +54,7 @@ async function configure(lastConfigured: string[]): Promise<void> {
   })
 }
 
-test('H4, H5: a restart and a new port change neither the state nor the stages of the other ports', async () => {
+test('experience H4, H5: a restart and a new port change neither the state nor the stages of the other ports', async () => {
   const stop = await environment.startOperator()
   await environment.create({})
   const first = attach('10.10.0.10')
@@ -78,7 +78,7 @@ test('H4, H5: a restart and a new port change neither the state nor the stages o
   assert.equal(recorded(second)?.clamped, undefined)
 })
 
-test('H4: a new port does not turn the other NICs of its node Pending', async () => {
+test('experience H4: a new port does not turn the other NICs of its node Pending', async () => {
   await environment.startOperator()
   await environment.create({})
   const first = attach('10.10.0.10')

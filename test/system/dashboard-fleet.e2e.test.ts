@@ -116,7 +116,7 @@ test('a deviation is shown with the reason and remedy of the API', async () => {
   await tab.picture('fleet-node')
 })
 
-test('in Korean, meaning and remedy come from the catalogue of reasons', async () => {
+test('experience M6: in Korean, meaning and remedy come from the catalogue of reasons', async () => {
   const { meaning, remedy } = reasonText('NicMissing', 'ko') ?? assert.fail('unknown reason')
   const korean = await browser.open(`${fleet.url}/#/deviations`, { locale: 'ko-KR' })
   try {

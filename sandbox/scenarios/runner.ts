@@ -39,7 +39,8 @@ export async function runScenario(scenario: Scenario, options: RunOptions): Prom
 
 /** One paragraph, broken at the width of the terminal: the lines of a scenario file are longer than some terminals. */
 export function paragraph(text: string, columns = 100): string {
-  return wrapped(text.trimEnd().replaceAll(/\s*\n\s*/g, ' '), columns).join('\n')
+  const lines = text.trimEnd().split('\n')
+  return wrapped(lines.map(line => line.trim()).join(' '), columns).join('\n')
 }
 
 async function runStep(

@@ -36,6 +36,11 @@ async function status(): Promise<SandboxStatus> {
   return JSON.parse(out) as SandboxStatus
 }
 
+/** Texts are wrapped at the width of the terminal. */
+function inOneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ')
+}
+
 /** The tour in a terminal: its output so far, key presses, and its exit code. */
 function startTour() {
   const program = join(import.meta.dirname, '../../bin/multinic')
@@ -53,7 +58,10 @@ function startTour() {
     waitFor: (text: string) =>
       Promise.race([
         endedEarly,
-        eventually(() => assert.ok(output.includes(text), output), { within: 120_000, every: 50 }),
+        eventually(() => assert.ok(inOneLine(output).includes(inOneLine(text)), output), {
+          within: 120_000,
+          every: 50,
+        }),
       ]),
     press: (key: string) => child.stdin.write(key),
     ended,
@@ -123,7 +131,7 @@ test('the tour continues with Enter, step by step, and removes its sandbox', inT
   try {
     for (const { prompt, next } of pauses) {
       await tour.waitFor(prompt)
-      assert.ok(!tour.output().includes(next), `continued without Enter: ${next}`)
+      assert.ok(!inOneLine(tour.output()).includes(inOneLine(next)), `continued without Enter: ${next}`)
       tour.press('\r')
       await tour.waitFor(next)
     }

@@ -64,7 +64,7 @@ test('a command that fails shows its output and keeps its exit code', async () =
 
 for (const [code, printed] of [
   [0, /^installing the npm packages\n$/],
-  [1, /^installing the npm packages\nnoise of npm\ninstalling the npm packages: failed \(exit 1\)\nmake: /],
+  [1, /^installing the npm packages\nnoise of npm\ninstalling the npm packages: failed \(exit 1\)\nmake(\[\d\])?: /],
 ] as const)
   test(`make prints the output of npm only when it fails (exit ${code})`, async () => {
     const checkout = await mkdtemp(join(dir, 'checkout-'))

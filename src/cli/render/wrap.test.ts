@@ -45,3 +45,7 @@ for (const language of ['en', 'ko'] satisfies Language[])
             assert.ok(widthOf(line) <= columns, `${command.name()}: ${line}`)
       }
     })
+
+test('a terminal that reports no width gets whole lines', () => {
+  assert.deepEqual(wrapped('a long line of words', 0), ['a long line of words'])
+})

@@ -12,9 +12,12 @@ export function widthOf(text: string): number {
   return [...text.replace(colours, '')].reduce((width, letter) => width + (wide.test(letter) ? 2 : 1), 0)
 }
 
-/** Breaks a line at spaces. The rest is indented, and a tree keeps its branches. A word is never broken: it may be a URL. */
+/**
+ * Breaks a line at spaces. The rest is indented, and a tree keeps its branches. A word is never broken: it may be a URL. Some
+ * terminals report no width: 0 columns.
+ */
 export function wrapped(line: string, columns: number): string[] {
-  if (widthOf(line) <= columns) return [line]
+  if (columns === 0 || widthOf(line) <= columns) return [line]
   const branches = /^[\s│├└─]*/.exec(line)?.[0] ?? ''
   const indent = `${branches.replaceAll('├', '│').replaceAll(/[└─]/g, ' ')}  `
   const lines: string[] = []

@@ -12,7 +12,7 @@ import { processesOf, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
 import { findScenario } from '../../sandbox/scenarios/find.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { eventually } from '../support/eventually.ts'
-import { commandRunner } from './run-command.ts'
+import { commandRunner, inOneLine } from './run-command.ts'
 
 const parent = await mkdtemp(join(tmpdir(), 'multinic-elsewhere-'))
 const state = stateDir(join(parent, 'sandbox'))
@@ -34,11 +34,6 @@ async function status(): Promise<SandboxStatus> {
   const { code, out } = await sandbox('status', '-o', 'json')
   assert.equal(code, 0, out)
   return JSON.parse(out) as SandboxStatus
-}
-
-/** Texts are wrapped at the width of the terminal. */
-function inOneLine(text: string): string {
-  return text.replaceAll(/\s+/g, ' ')
 }
 
 /** The tour in a terminal: its output so far, key presses, and its exit code. */

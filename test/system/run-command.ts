@@ -27,3 +27,8 @@ export function commandRunner(
       )
     })
 }
+
+/** Texts of the tour are wrapped at the width of the terminal. */
+export function inOneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ')
+}

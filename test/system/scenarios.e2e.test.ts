@@ -11,7 +11,7 @@ import { type ControlClient, connectControl } from '../../sandbox/control/client
 import { stateDir } from '../../sandbox/lifecycle/state-dir.ts'
 import { findScenario, scenarioNames } from '../../sandbox/scenarios/find.ts'
 import { eventually } from '../support/eventually.ts'
-import { commandRunner } from './run-command.ts'
+import { commandRunner, inOneLine } from './run-command.ts'
 
 let parent: string
 let dir: string
@@ -47,7 +47,8 @@ test('without a terminal the tour runs without pauses, and it keeps a sandbox th
   const { code, out } = await sandbox('tour')
   assert.equal(code, 0, out)
   const { steps } = await findScenario('tour')
-  for (const { kind, value } of steps) if (kind === 'say') assert.ok(out.includes(value.split('\n')[0] ?? ''), value)
+  for (const { kind, value } of steps)
+    if (kind === 'say') assert.ok(inOneLine(out).includes(inOneLine(value.trimEnd())), value)
   assert.equal((await control.status()).ready, true)
 })
 

@@ -194,7 +194,7 @@ const cases: Record<string, Case> = {
   },
 }
 
-const expectedBefore = /^(of an older spec|Configured |InProgress Applying: )/
+const expectedBefore = /^(of an older spec|Configured |InProgress Applying: |Pending PreviousJobRunning: )/
 
 for (const [what, { cause, expected, retry }] of Object.entries(cases))
   test(`${what} has its own reason, and ends with its cause`, async t => {

@@ -140,12 +140,17 @@ export function watchCases(context: () => KubeContext): void {
     const versions: number[] = []
     const over = new AbortController()
     const watching = (async () => {
-      const options = { namespace, resourceVersion, labelSelector: `suite=${suite}`, signal: over.signal }
-      for await (const event of kube.watch(nodeConfigs, options)) {
-        if (event.type === 'BOOKMARK') continue
-        const { name: own, resourceVersion: version } = event.object.metadata
-        events.push(`${event.type} ${own}`)
-        versions.push(Number(version))
+      let from = resourceVersion
+      // A server closes the watch of a client that reads too slowly, such as one on a busy machine. It goes on from there.
+      while (!over.signal.aborted) {
+        const options = { namespace, resourceVersion: from, labelSelector: `suite=${suite}`, signal: over.signal }
+        for await (const event of kube.watch(nodeConfigs, options)) {
+          const { name: own, resourceVersion: version } = event.object.metadata
+          from = version ?? from
+          if (event.type === 'BOOKMARK') continue
+          events.push(`${event.type} ${own}`)
+          versions.push(Number(version))
+        }
       }
     })()
     const lives = Array.from({ length: 40 }, async (_, at) => {

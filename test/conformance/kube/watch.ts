@@ -145,9 +145,12 @@ export function watchCases(context: () => KubeContext): void {
       while (!over.signal.aborted) {
         const options = { namespace, resourceVersion: from, labelSelector: `suite=${suite}`, signal: over.signal }
         for await (const event of kube.watch(nodeConfigs, options)) {
+          if (event.type === 'BOOKMARK') {
+            from = event.resourceVersion
+            continue
+          }
           const { name: own, resourceVersion: version } = event.object.metadata
           from = version ?? from
-          if (event.type === 'BOOKMARK') continue
           events.push(`${event.type} ${own}`)
           versions.push(Number(version))
         }

@@ -113,8 +113,8 @@ test('a healthy cluster has no finding', () => {
 const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy: RegExp]> = {
   'nodes with ifcfg files': [
     { nodes: [aNode('a', { osImage: 'Rocky Linux 8.9 (Green Obsidian)' }), aNode('b')] },
-    'warn 1 of 2 nodes have ifcfg files, which no test of MultiNIC boots: a',
-    /reboot one node/,
+    'warn 1 of 2 nodes have ifcfg files, which are tested only with NetworkManager: a',
+    /network scripts/,
   ],
   'a cluster that is too old': [
     { version: { major: 1, minor: 19 } },

@@ -281,13 +281,13 @@ function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
   return all.length > 0 ? all : [ok(`${nodes.length} nodes have distinct machine IDs`)]
 }
 
-/** No test boots a system that reads ifcfg files (docs/decisions/0068-guests.md). */
+/** The tests read ifcfg files with NetworkManager, not with the network scripts (docs/decisions/0068-guests.md). */
 function aboutBackends(nodes: readonly NodeObject[] = []): Finding[] {
   const withIfcfg = nodes.filter(node => backendOf(node) === 'ifcfg').map(({ metadata }) => metadata.name)
   if (withIfcfg.length === 0) return []
-  const what = `${withIfcfg.length} of ${nodes.length} nodes have ifcfg files, which no test of MultiNIC boots: ${some(withIfcfg)}`
+  const what = `${withIfcfg.length} of ${nodes.length} nodes have ifcfg files, which are tested only with NetworkManager: ${some(withIfcfg)}`
   const remedy =
-    'reboot one node after its NICs are configured and compare, or use NetworkManager keyfiles (docs/guides/agent.md)'
+    'if a node uses the network scripts instead, reboot it after its NICs are configured and compare (docs/guides/agent.md)'
   return [{ level: 'warn', what, remedy }]
 }
 

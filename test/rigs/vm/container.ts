@@ -33,6 +33,9 @@ export interface AgentResult {
   log: string
 }
 
+/** Label of the files of a container. Debian's mount may not label a whole file system, as containerd does. */
+export const fileLabel = 'system_u:object_r:container_file_t:s0'
+
 /** The agent's image as a file system for the second disk of a machine. `add` adds more to its root directory. */
 export async function buildPayload(
   dir: string,
@@ -88,11 +91,13 @@ export interface ContainerResult {
 export async function runContainer(machine: Shell, spec: PodSpec, id: string): Promise<ContainerResult> {
   const directory = `/run/${id}`
   const selinux = (await machine.run('[ -e /sys/fs/selinux/enforce ]')).code === 0
-  const context = selinux ? ',context=system_u:object_r:container_file_t:s0' : ''
+  // The policy gives util-linux's mount a domain of its own, which may not mount for a container.
+  const mount = selinux ? 'busybox mount' : 'mount'
   await machine.exec(`set -e
-    mountpoint -q /payload || mount -o ro /dev/vdb /payload
+    mountpoint -q /payload || ${mount} -t ext4 -o ro /dev/vdb /payload
     mkdir -p ${directory}/upper ${directory}/work ${directory}/rootfs
-    mount -t overlay overlay -o lowerdir=/payload/agent,upperdir=${directory}/upper,workdir=${directory}/work${context} ${directory}/rootfs
+    ${selinux ? `chcon -R ${fileLabel} ${directory}` : ''}
+    ${mount} -t overlay overlay -o lowerdir=/payload/agent,upperdir=${directory}/upper,workdir=${directory}/work ${directory}/rootfs
     : >${directory}/termination-log`)
   await machine.writeFile(`${directory}/config.json`, JSON.stringify(containerConfig(spec, directory, selinux)))
   const { code, stdout, stderr } = await machine.run(`runc run --bundle ${directory} ${id}`)

@@ -8,6 +8,7 @@ export const guestKinds = ['netplan', 'networkmanager'] as const
 export type GuestKind =
   | (typeof guestKinds)[number]
   | `${'bullseye' | 'trixie' | 'forky'}-${(typeof guestKinds)[number]}`
+  | 'ifcfg'
   | 'selinux'
   | 'arm64'
   | 'kubelet'

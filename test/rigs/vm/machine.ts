@@ -89,7 +89,7 @@ const platforms = {
 /** What image.sh writes about an image. */
 export interface ImageFacts {
   arch: keyof typeof platforms
-  manager: 'netplan' | 'networkmanager'
+  manager: 'netplan' | 'networkmanager' | 'ifcfg'
   /** Kernel parameters. */
   parameters: string
 }

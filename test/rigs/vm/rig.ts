@@ -13,7 +13,7 @@ import { messageOf } from '../../../src/runtime/errors.ts'
 import { portSecurity } from '../port-security.ts'
 import { run } from '../process.ts'
 import { type BootedGuest, describe, storeBooted } from './booted.ts'
-import { type AgentResult, buildPayload, runAgent } from './container.ts'
+import { type AgentResult, buildPayload, fileLabel, runAgent } from './container.ts'
 import type { GuestKind } from './kinds.ts'
 import { createMachine, imageFacts, type Machine } from './machine.ts'
 import { createNetwork, type Network, type NetworkOptions, type Nic } from './network.ts'
@@ -58,8 +58,11 @@ export async function startGuest(
   const started = performance.now()
   const dir = mkdtempSync(join(tmpdir(), 'guest-'))
   const image = (await run(join(import.meta.dirname, 'image.sh'), [kind])).stdout.trim()
-  const { arch, manager } = imageFacts(image)
-  const payload = await buildPayload(dir, arch, add)
+  const { arch, manager, parameters } = imageFacts(image)
+  const payload = await buildPayload(dir, arch, async root => {
+    await add?.(root)
+    if (parameters.includes('selinux=1')) await run('chcon', ['--recursive', fileLabel, root])
+  })
   const all: NetworkOptions[] = [
     {
       name: 'primary',

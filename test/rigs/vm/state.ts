@@ -13,7 +13,8 @@ const sysctls = [
   ...['arp_ignore', 'arp_announce', 'rp_filter'].map(name => `ipv4/conf/*/${name}`),
   ...['accept_ra', 'accept_ra_defrtr', 'autoconf', 'disable_ipv6'].map(name => `ipv6/conf/*/${name}`),
 ]
-const directories = 'netplan systemd/network udev/rules.d sysctl.d NetworkManager/system-connections'
+const directories =
+  'netplan systemd/network udev/rules.d sysctl.d NetworkManager/system-connections sysconfig/network-scripts'
 /** A kernel without IPv6 prints half a list. */
 const ifIpv6 = '[ ! -e /proc/sys/net/ipv6 ] ||'
 const commands = [

@@ -26,7 +26,7 @@ export interface Watcher {
 const intervalMs = 1_000
 /** Routing tables and rule priorities that are ours. */
 const ourTable = /^10\d: /
-const ourRule = /^(10[012]\d\d: from \S+( to \S+)? lookup (10\d|main)|32[4-7]\d\d: from 0\.0\.0\.0 to \S+ lookup 10\d)$/
+const ourRule = /^(10[012]\d\d: from \S+( to \S+)? lookup (10\d|main)|32[4-7]\d\d: from 0\.0\.0\.1 to \S+ lookup 10\d)$/
 
 export async function startWatcher(system: TestSandbox, model: Model): Promise<Watcher> {
   const { nodes, biz } = system.sandbox

@@ -9,7 +9,7 @@ import type { LeaseObject } from './types.ts'
 
 const path = '/apis/coordination.k8s.io/v1/namespaces/system/leases/one'
 
-async function aServer() {
+async function aServer(leaseMs = 1_000) {
   const store = objectStore()
   const disconnected = new Set<string>()
   const writes = { wait: Promise.resolve() }
@@ -29,7 +29,7 @@ async function aServer() {
     clients.set(who, kube)
     const ended = runLeaderElection({
       ...{ kube, namespace: 'system', name: 'one', identity: who, log: silent, signal: stop.signal },
-      ...{ leaseMs: 1_000, renewMs: 200 },
+      ...{ leaseMs, renewMs: 200 },
       onLeading:
         onLeading ??
         (async signal => {
@@ -70,18 +70,18 @@ async function aServer() {
 }
 
 test('one of two replicas leads, renews and releases the lease, and the other follows at once', async () => {
-  const server = await aServer()
+  // No busy machine loses this lease, and the other replica does not wait for its end.
+  const server = await aServer(60_000)
   const a = server.candidate('a')
   await eventually(() => assert.deepEqual(server.leaders(), ['a']))
   const b = server.candidate('b')
   const { acquireTime } = server.lease() ?? {}
   assert.match(acquireTime ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
-  const ledFor = () => Date.parse(server.lease()?.renewTime ?? '') - Date.parse(acquireTime ?? '')
-  await eventually(() => assert.ok(ledFor() > 1_300, 'longer than a lease'))
+  const renewals = new Set<string | undefined>()
+  await eventually(() => assert.ok(renewals.add(server.lease()?.renewTime).size > 3, 'renewed three times'))
   assert.equal(server.lease()?.acquireTime, acquireTime)
   await a.stop()
-  assert.deepEqual(server.leaders(), ['a'])
-  await eventually(() => assert.deepEqual(server.leaders(), ['a', 'b']), { within: 900 })
+  await eventually(() => assert.deepEqual(server.leaders(), ['a', 'b']), { within: 30_000 })
   assert.equal(server.lease()?.leaseTransitions, 1)
   await b.stop()
   assert.equal(server.lease()?.holderIdentity, '')

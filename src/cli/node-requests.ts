@@ -3,6 +3,7 @@
  */
 import { completeInterfaces } from '../contract/interfaces.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
+import { readyOf } from '../contract/object.ts'
 import { type ClusterFlags, withCluster } from './cluster.ts'
 import { CliError, type Ending, type Io } from './io.ts'
 import { messagesIn } from './messages/messages.ts'
@@ -83,10 +84,6 @@ function request(
 /** The controller names the Job of a check when the agent has reported, and that of an apply also while it is in progress. */
 function hasResult({ status }: NodeConfig, before: NodeConfig): boolean {
   return status?.lastJobName !== before.status?.lastJobName && ['Configured', 'Failed'].includes(status?.state ?? '')
-}
-
-function readyOf({ status }: NodeConfig) {
-  return status?.conditions?.find(({ type }) => type === 'Ready')
 }
 
 function headline(config: NodeConfig): string {

@@ -40,3 +40,12 @@ export interface Resource<T extends KubeObject = KubeObject> {
   /** Never set: it ties the object type to the resource. */
   readonly of?: T
 }
+
+/** The Ready condition of an object. Undefined before the first one. */
+export function readyOf<C extends { type: string }>({
+  status,
+}: {
+  status?: { conditions?: readonly C[] | undefined } | undefined
+}): C | undefined {
+  return status?.conditions?.find(({ type }) => type === 'Ready')
+}

@@ -2,6 +2,7 @@
  * The condition MultiNicReady of a Node: a copy of the Ready condition of its config, if the setting is on. Pure.
  */
 import type { NodeConfig } from '../contract/node-config.ts'
+import { readyOf } from '../contract/object.ts'
 import type { NodeCondition } from '../kube/types.ts'
 
 export const nodeCondition = 'MultiNicReady'
@@ -12,7 +13,7 @@ export function nextNodeConditions(
   config: NodeConfig,
   now: Date,
 ): NodeCondition[] | undefined {
-  const ready = config.status?.conditions?.find(({ type }) => type === 'Ready')
+  const ready = readyOf(config)
   if (config.metadata.deletionTimestamp) return current ? [] : undefined
   // The older config for the node sets the condition.
   if (!ready || ready.reason === 'DuplicateNode') return undefined

@@ -2,6 +2,7 @@
  * The outcome of a sync, from which the status, the Events and the metrics are made.
  */
 import type { State } from '../contract/node-config.ts'
+import { readyOf } from '../contract/object.ts'
 import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
 import type { SyncReason } from '../contract/reasons/catalogue.ts'
 import type { EventsState } from './events/cloud-events.ts'
@@ -55,7 +56,7 @@ export interface SyncOutcome {
 /** The state that the controller reported. A status of an older generation says nothing about this one. */
 export function stateOf({ nodeName, generation, status }: DeliveredNode): NodeState {
   if (!status?.state || (status.observedGeneration ?? 0) < generation) return { nodeName, state: 'Pending' }
-  const ready = status.conditions?.find(({ type }) => type === 'Ready')
+  const ready = readyOf({ status })
   return {
     nodeName,
     state: status.state,

@@ -2,6 +2,7 @@
  * Checks of `multinic doctor`: nodes whose config stays unapplied until a person acts. Pure.
  */
 import type { NodeConfig } from '../../contract/node-config.ts'
+import { readyOf } from '../../contract/object.ts'
 import { observationOf } from '../../contract/observation.ts'
 import { classOf, reasonText } from '../../contract/reasons/catalogue.ts'
 import { type Finding, ok, some } from './finding.ts'
@@ -69,8 +70,4 @@ function aboutUnprocessed({ spec, status, metadata }: NodeConfig, now: Date): Fi
 function causeOf(config: NodeConfig): string {
   const { reason = 'no reason', message = '' } = readyOf(config) ?? {}
   return `${config.status?.state}: ${reason}${message && `: ${message}`}`
-}
-
-function readyOf({ status }: NodeConfig) {
-  return status?.conditions?.find(({ type }) => type === 'Ready')
 }

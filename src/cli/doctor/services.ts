@@ -3,6 +3,7 @@
  * needs no credentials of a cloud, and tests exactly what the operator uses. Pure.
  */
 import type { ConditionStatus } from '../../contract/node-config.ts'
+import { readyOf } from '../../contract/object.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import { reasonText } from '../../contract/reasons/catalogue.ts'
 import { type Finding, ok } from './finding.ts'
@@ -27,7 +28,7 @@ export function aboutSources(sources: readonly OpenstackConfig[] | undefined, no
 }
 
 function aboutSync({ status }: OpenstackConfig, name: string, now: Date): Finding[] {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+  const ready = readyOf({ status })
   if (!ready)
     return [{ level: 'warn', what: `${name} has not been synced yet`, remedy: 'check that the operator runs' }]
   const { lastSyncedAt = 'the beginning', nextSyncAt = '' } = status ?? {}

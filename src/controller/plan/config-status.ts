@@ -4,7 +4,7 @@
 import type { Interface } from '../../contract/interfaces.ts'
 import { bizConfigs } from '../../contract/legacy/biz-config.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../../contract/node-config.ts'
-import type { KubeObject } from '../../contract/object.ts'
+import { type KubeObject, readyOf } from '../../contract/object.ts'
 import { isRefusal } from '../../contract/reasons/catalogue.ts'
 import type { NodeFacts, Observed } from './observed.ts'
 
@@ -59,8 +59,8 @@ export function isRefused(nics: readonly { status?: string | undefined; reason?:
 }
 
 /** Reason of the Ready condition. */
-export function readyReasonOf({ status }: NodeConfig): string | undefined {
-  return status?.conditions?.find(({ type }) => type === 'Ready')?.reason
+export function readyReasonOf(config: NodeConfig): string | undefined {
+  return readyOf(config)?.reason
 }
 
 /** An agent configured an interface of this node before, so a change can interrupt its traffic. */

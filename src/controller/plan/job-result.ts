@@ -4,6 +4,7 @@
  */
 import type { AgentReport } from '../../contract/agent-report.ts'
 import { nodeConfigAnnotations } from '../../contract/node-config.ts'
+import { readyOf } from '../../contract/object.ts'
 import { isRefusal } from '../../contract/reasons/catalogue.ts'
 import { missingInterfaces } from '../report.ts'
 import { failedAttemptsOf, isCheckable, isRefused, wasConfigured } from './config-status.ts'
@@ -85,7 +86,7 @@ function failed(observed: Observed, job: AgentJob, reason: Reason, message: stri
 
 /** A check that left no report says nothing about the node. The age of its last observation shows it. */
 function keepState({ config: { status = {} } }: Observed, job: AgentJob): Plan {
-  const ready = status.conditions?.find(({ type }) => type === 'Ready')
+  const ready = readyOf({ status })
   const { state = 'Pending', failedAttempts = 0 } = status
   const { reason = 'ReportMissing', message = '' } = ready ?? {}
   return {

@@ -7,7 +7,7 @@ import { type Comparison, comparisonsOf } from '../contract/deviations.ts'
 import { addressesOf } from '../contract/interfaces.ts'
 import type { Deviation, InventoryRecord } from '../contract/inventory.ts'
 import { type Observation, observationOf } from '../contract/observation.ts'
-import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import { type OpenstackConfig, providerIdOf } from '../contract/openstack-config.ts'
 
 /** What was requested, whether it is applied, what was observed, and when. */
 export interface NicView extends Observation {
@@ -157,10 +157,6 @@ function configState({ status, metadata }: OpenstackConfig): NonNullable<ConfigV
     problems,
     heldRemovals: status?.heldRemovals ?? [],
   }
-}
-
-function providerIdOf({ spec: { credentials } }: OpenstackConfig): string {
-  return credentials.k8sProviderID || credentials.openstackProviderID
 }
 
 function nameOf({ metadata: { namespace, name } }: OpenstackConfig): string {

@@ -20,6 +20,19 @@ const secretRef = z.object({
   key: z.string().min(1).max(253).meta({ description: 'Key in its data.' }),
 })
 
+const cloudSecretRef = z
+  .object({
+    name: z.string().min(1).max(253).meta({ description: "Name of a Secret in this object's namespace." }),
+    key: z.string().min(1).max(253).optional().meta({ description: 'Key with the file. Default: clouds.yaml.' }),
+    cloud: z.string().min(1).max(253).optional().meta({
+      description: 'Name of the cloud in the file. Default: its only cloud, else openstack.',
+    }),
+  })
+  .meta({
+    description:
+      'Cloud and account in a clouds.yaml, instead of Contrabass. The key cacert of the Secret has a private certificate authority.',
+  })
+
 const deprecated = z.string().max(1024).optional().meta({ description: 'Deprecated and ignored.' })
 
 export const openstackConfigSpec = z
@@ -39,24 +52,32 @@ export const openstackConfigSpec = z
       description: 'Nova server IDs. An entry that is not a UUID is matched as an exact server name.',
       'x-kubernetes-list-type': 'atomic',
     }),
+    cloudSecretRef: cloudSecretRef.optional(),
     credentials: z
       .object({
-        openstackProviderID: opaqueId.meta({ description: 'Provider ID of the cloud in Contrabass.' }),
+        openstackProviderID: opaqueId
+          .optional()
+          .meta({ description: 'Provider ID of the cloud in Contrabass. Not with cloudSecretRef.' }),
         k8sProviderID: z.string().max(253).optional().meta({
           description:
-            'Provider ID of the Biz cluster, sent to Viola as x-provider-id. Defaults to openstackProviderID.',
+            'Provider ID of the Biz cluster, sent to Viola as x-provider-id. Default: openstackProviderID; with cloudSecretRef, default.',
         }),
         projectID: z
           .string()
           .max(36)
           .regex(/^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/)
-          .meta({ description: 'OpenStack project ID: 32 hex digits or a UUID.' }),
+          .optional()
+          .meta({
+            description:
+              'OpenStack project ID: 32 hex digits or a UUID. Required with openstackProviderID; with cloudSecretRef, the file names the project.',
+          }),
         dataPlatformDB: deprecated,
         username: deprecated,
         password: deprecated,
         domainName: deprecated,
         providerID: deprecated,
       })
+      .optional()
       .meta({ description: 'IDs of the cloud, the Biz cluster and the project.' }),
     settings: settings.optional(),
     secrets: z
@@ -83,6 +104,15 @@ export const openstackConfigSpec = z
       {
         rule: "(has(self.subnetIDs) && size(self.subnetIDs) > 0) || (has(self.subnetID) && self.subnetID != '') || (has(self.subnetName) && self.subnetName != '')",
         message: 'one of subnetIDs, subnetID and subnetName is required',
+      },
+      {
+        rule: 'has(self.cloudSecretRef) != (has(self.credentials) && has(self.credentials.openstackProviderID))',
+        message: 'exactly one of cloudSecretRef and credentials.openstackProviderID is required',
+      },
+      {
+        rule: 'has(self.cloudSecretRef) != (has(self.credentials) && has(self.credentials.projectID))',
+        message:
+          'credentials.projectID is required with credentials.openstackProviderID, and not allowed with cloudSecretRef: the file names the project',
       },
     ],
   })
@@ -186,6 +216,14 @@ export type OpenstackConfigStatus = z.infer<typeof openstackConfigStatus>
 export interface OpenstackConfig extends KubeObject {
   spec: OpenstackConfigSpec
   status?: OpenstackConfigStatus
+}
+
+/** For a cloud without Contrabass: an installation with one cluster needs no IDs. */
+export const defaultProviderId = 'default'
+
+/** The provider ID under which Viola knows the Biz cluster of an object. */
+export function providerIdOf({ spec: { credentials = {} } }: OpenstackConfig): string {
+  return credentials.k8sProviderID?.trim() || credentials.openstackProviderID || defaultProviderId
 }
 
 export const openstackConfigs: Resource<OpenstackConfig> = {

@@ -5,7 +5,7 @@ import { type Cloud as SandboxCloud, startCloud } from '../../sandbox/cloud/clou
 import { addPort, addServer, addSubnet, createCloudState, type Server } from '../../sandbox/cloud/state.ts'
 import { resolveSettings } from '../operator/config.ts'
 import { silent } from '../telemetry/log.ts'
-import type { OpenStackAccess } from './cloud.ts'
+import type { ContrabassAccount } from './cloud.ts'
 import { createOpenStackClouds, type OpenStackClouds } from './clouds.ts'
 
 const minute = 60_000
@@ -26,11 +26,12 @@ after(async () => {
   await sandbox?.close()
 })
 
-async function ports(other: Partial<OpenStackAccess> = {}): Promise<number> {
+async function ports(other: Partial<ContrabassAccount> = {}): Promise<number> {
   const env = { CONTRABASS_ENDPOINT: sandbox.urls.contrabass, VIOLA_ENDPOINT: 'http://127.0.0.1:9' }
-  const { encryptKey, id: openstackProviderId } = world.provider
-  const usual = { encryptKey, openstackProviderId, projectId: world.project.id }
-  const cloud = clouds.open({ user: JSON.stringify(other), settings: resolveSettings(env, {}), ...usual, ...other })
+  const { encryptKey, id: providerId } = world.provider
+  const usual = { endpoint: sandbox.urls.contrabass, encryptKey, providerId, projectId: world.project.id }
+  const account = { ...usual, ...other }
+  const cloud = clouds.open({ user: JSON.stringify(other), settings: resolveSettings(env), account })
   return (await cloud.portsOfServers([server.id], [])).length
 }
 

@@ -8,9 +8,10 @@ import { isUnauthorized } from '../http-client/errors.ts'
 import type { Cloud, MessageBus } from '../operator/cloud.ts'
 import { createBatchCache } from './batch-cache.ts'
 import { decryptPassword } from './cipher.ts'
-import { type CloudLogin, createContrabass, loginOf, type Provider } from './contrabass.ts'
+import { type Contrabass, createContrabass, loginOf, type Provider } from './contrabass.ts'
 import { OpenStackError, toOpenStackError } from './errors.ts'
 import { createKeystone } from './keystone.ts'
+import type { CloudLogin } from './login.ts'
 import { createNeutron, maxIds, type Neutron } from './neutron.ts'
 import { createNova, type Nova } from './nova.ts'
 import type { PageCache } from './page-cache.ts'
@@ -18,7 +19,6 @@ import { createPortListing } from './port-listing.ts'
 import { createSession, type Session } from './session.ts'
 
 export interface OpenStackSettings {
-  contrabassEndpoint: string
   contrabassTimeoutMs: number
   contrabassInsecureTLS: boolean
   openstackTimeoutMs: number
@@ -32,12 +32,20 @@ export interface OpenStackSettings {
 
 export interface OpenStackAccess {
   settings: OpenStackSettings
+  account: CloudAccount
+  /** Whose hosts Contrabass, the account and the catalog may name. Absent for the operator's own Contrabass. */
+  namespace?: string | undefined
+}
+
+/** Where the login comes from: Contrabass, or a clouds.yaml. */
+export type CloudAccount = ContrabassAccount | { login: CloudLogin; ca?: string | undefined }
+
+export interface ContrabassAccount {
+  endpoint: string
+  providerId: string
+  projectId: string
   /** Decrypts the passwords that Contrabass returns. */
   encryptKey: string
-  openstackProviderId: string
-  projectId: string
-  /** Whose hosts Contrabass and the catalog may name. Absent for the operator's own Contrabass. */
-  namespace?: string | undefined
 }
 
 export type ServiceClients = Record<'contrabass' | 'keystone' | 'neutron' | 'nova', Http>
@@ -70,17 +78,16 @@ interface LoggedIn {
 }
 
 export function createOpenStackCloud({ access, clients, pages, isAllowedHost, now }: OpenStackCloudOptions): Cloud {
-  const { settings, encryptKey, openstackProviderId, projectId } = access
-  const contrabass = createContrabass({ http: clients.contrabass, endpoint: settings.contrabassEndpoint })
+  const { settings, account } = access
   const keystone = createKeystone({ http: clients.keystone, now })
+  let contrabass: Contrabass | undefined
   let current: Promise<LoggedIn> | undefined
 
   async function logIn(signal: AbortSignal | undefined): Promise<LoggedIn> {
-    const { login, bus } = await readProvider(signal)
+    const { login, bus } = 'login' in account ? checkedLogin(account.login) : await readProvider(account, signal)
     const session = createSession({
       keystone,
       login,
-      projectId,
       services: { network: clients.neutron, compute: clients.nova },
       endpoints: {
         ...(settings.neutronEndpoint && { network: settings.neutronEndpoint }),
@@ -93,9 +100,16 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
     return { bus, session, neutron: createNeutron(session, pages), nova: createNova(session), at: now() }
   }
 
-  async function readProvider(signal: AbortSignal | undefined) {
+  function checkedLogin(login: CloudLogin): { login: CloudLogin; bus: undefined } {
+    const { hostname } = new URL(login.url)
+    if (isAllowedHost(hostname)) return { login, bus: undefined }
+    throw new OpenStackError('identity', `clouds.yaml: the Keystone host ${hostname} ${hostNotAllowed}`)
+  }
+
+  async function readProvider(named: ContrabassAccount, signal: AbortSignal | undefined) {
+    contrabass ??= createContrabass({ http: clients.contrabass, endpoint: named.endpoint })
     try {
-      return accountsOf(await contrabass.provider(openstackProviderId, signal), encryptKey, isAllowedHost)
+      return accountsOf(await contrabass.provider(named.providerId, signal), named, isAllowedHost)
     } catch (error) {
       throw toOpenStackError(error, 'directory')
     }
@@ -189,14 +203,14 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
 
 function accountsOf(
   provider: Provider,
-  key: string,
+  { encryptKey, projectId }: ContrabassAccount,
   isAllowedHost: (host: string) => boolean,
 ): { login: CloudLogin; bus: MessageBus | undefined } {
   const hostname = urlOf(provider.url)?.hostname
   if (hostname === undefined) throw new OpenStackError('directory', 'contrabass: data.url is not a URL')
   if (!isAllowedHost(hostname))
     throw new OpenStackError('directory', `contrabass: the Keystone host ${hostname} ${hostNotAllowed}`)
-  return { login: loginOf(provider, key), bus: busOf(provider, key) }
+  return { login: loginOf(provider, encryptKey, projectId), bus: busOf(provider, encryptKey) }
 }
 
 function busOf({ rabbit }: Provider, key: string): MessageBus | undefined {

@@ -8,7 +8,8 @@ import { createOpenStackClouds, type OpenStackClouds } from './clouds.ts'
 const settings = resolveSettings({ CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola' })
 
 function open(clouds: OpenStackClouds, user: string, projectId: string) {
-  return clouds.open({ user, settings, encryptKey: 'key', openstackProviderId: 'cloud-1', projectId })
+  const account = { endpoint: 'https://contrabass', providerId: 'cloud-1', projectId, encryptKey: 'key' }
+  return clouds.open({ user, settings, account })
 }
 
 /** Nothing of the test refers to the clouds when it returns. */

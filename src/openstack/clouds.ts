@@ -7,7 +7,7 @@ import { type Call, createHttp, type Http, type Proxies, type Tls } from '../htt
 import type { Cloud } from '../operator/cloud.ts'
 import type { BodyLimits } from '../runtime/bounded-body.ts'
 import { createSharedValues } from '../runtime/shared-values.ts'
-import { createOpenStackCloud, type OpenStackAccess, type OpenStackSettings, type ServiceClients } from './cloud.ts'
+import { createOpenStackCloud, type OpenStackAccess, type ServiceClients } from './cloud.ts'
 import { createPageCache } from './page-cache.ts'
 
 export interface OpenStackClouds {
@@ -36,7 +36,7 @@ export function createOpenStackClouds(options: OpenStackCloudsOptions): OpenStac
   return {
     open({ user, ...access }) {
       const { cloud } = open.use(user, keyOf(access), () => {
-        const clients = clientsFor(access.settings, options)
+        const clients = clientsFor(access, options)
         const isAllowed = (host: string) => isAllowedHost(host, access.namespace)
         const cloud = createOpenStackCloud({ access, clients, pages, isAllowedHost: isAllowed, now })
         return { cloud, clients: Object.values(clients) }
@@ -53,12 +53,15 @@ export function createOpenStackClouds(options: OpenStackCloudsOptions): OpenStac
 /** A provider, or a token with its catalog, is a few KiB. */
 const small = { bytes: 1024 * 1024, elements: 50_000 }
 
-function clientsFor(settings: OpenStackSettings, options: OpenStackCloudsOptions): ServiceClients {
+function clientsFor({ settings, account }: OpenStackAccess, options: OpenStackCloudsOptions): ServiceClients {
   const { contrabassCa, openstackCa, proxies, onCall } = options
   const make = (service: string, timeoutMs: number, tls: Tls, limits?: BodyLimits) =>
     createHttp({ service, timeoutMs, tls, proxies, onCall, limits })
   const contrabass = { ca: contrabassCa, insecure: settings.contrabassInsecureTLS }
-  const openstack = { ca: openstackCa, insecure: settings.openstackInsecureTLS }
+  const openstack = {
+    ca: 'login' in account ? (account.ca ?? openstackCa) : openstackCa,
+    insecure: settings.openstackInsecureTLS,
+  }
   return {
     contrabass: make('contrabass', settings.contrabassTimeoutMs, contrabass, small),
     keystone: make('keystone', settings.openstackTimeoutMs, openstack, small),
@@ -68,9 +71,8 @@ function clientsFor(settings: OpenStackSettings, options: OpenStackCloudsOptions
 }
 
 /** Everything that decides which services are called and with which account. Hashed, because it contains the key. */
-function keyOf({ settings, encryptKey, openstackProviderId, projectId, namespace }: OpenStackAccess): string {
+function keyOf({ settings, account, namespace }: OpenStackAccess): string {
   const parts = [
-    settings.contrabassEndpoint,
     settings.contrabassTimeoutMs,
     settings.contrabassInsecureTLS,
     settings.openstackTimeoutMs,
@@ -79,10 +81,8 @@ function keyOf({ settings, encryptKey, openstackProviderId, projectId, namespace
     settings.novaEndpoint,
     settings.endpointInterface,
     settings.endpointRegion,
-    openstackProviderId,
-    projectId,
     namespace,
-    encryptKey,
+    account,
   ]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }

@@ -28,7 +28,11 @@ test('the newer path is called first, with the escaped id', async () => {
   const provider = await it.contrabass.provider('p 1')
   assert.deepEqual([provider.url, provider.adminId, provider.domain], ['http://keystone:5000/v3', 'admin', 'default'])
   assert.deepEqual(it.paths(), [newer])
-  assert.equal(loginOf(provider, 'k3y-of-multinic-').password, 'correct horse')
+  assert.deepEqual(loginOf(provider, 'k3y-of-multinic-', 'p1'), {
+    url: 'http://keystone:5000/v3',
+    identity: { method: 'password', user: { name: 'admin', domain: { name: 'default' } }, password: 'correct horse' },
+    project: { id: 'p1' },
+  })
 })
 
 test('on 404 the older path is called, and the path that answered is remembered', async () => {

@@ -11,6 +11,7 @@ import type { Http } from '../http-client/client.ts'
 import { isNotFound, ServiceError } from '../http-client/errors.ts'
 import { explain } from '../runtime/errors.ts'
 import { decryptPassword } from './cipher.ts'
+import type { CloudLogin } from './login.ts'
 
 const paths = ['/v1/contrabass/admin/infra/provider/{id}', '/api/providers/{id}']
 
@@ -21,13 +22,6 @@ export interface Provider {
   adminPw: string
   domain: string
   rabbit?: { urls: string[]; user: string; password: string }
-}
-
-export interface CloudLogin {
-  url: string
-  user: string
-  password: string
-  domain: string
 }
 
 export interface Contrabass {
@@ -86,10 +80,11 @@ function providerIn(body: unknown, service: string): Provider {
 }
 
 /** The account with its decrypted password. */
-export function loginOf(provider: Provider, key: string): CloudLogin {
+export function loginOf({ url, adminId: name, adminPw, domain }: Provider, key: string, projectId: string): CloudLogin {
   try {
-    const password = decryptPassword(provider.adminPw, key)
-    return { url: provider.url, user: provider.adminId, password, domain: provider.domain }
+    const password = decryptPassword(adminPw, key)
+    const identity = { method: 'password', user: { name, domain: { name: domain } }, password } as const
+    return { url, identity, project: { id: projectId } }
   } catch (error) {
     throw explain('adminPw of Contrabass', error)
   }

@@ -3,13 +3,12 @@
  *
  * Concurrent calls share one renewal.
  */
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { withoutSlash } from '../contract/url.ts'
 import type { Http } from '../http-client/client.ts'
 import { isUnauthorized, ServiceError } from '../http-client/errors.ts'
-import type { CloudLogin } from './contrabass.ts'
 import { EndpointError } from './errors.ts'
+import { type CloudLogin, loginKey, tokenRequest, withDomainId } from './login.ts'
 
 const catalogEndpoint = z.looseObject({
   interface: z.string(),
@@ -22,6 +21,7 @@ const tokenAnswer = z.looseObject({
   token: z.looseObject({
     expires_at: z.string(),
     issued_at: z.string().nullish(),
+    project: z.looseObject({ id: z.string() }).nullish(),
     catalog: z.array(catalogEntry).nullish(),
   }),
 })
@@ -33,13 +33,15 @@ export interface Token {
   /** By the monotonic clock. */
   expiresAt: number
   lifeMs: number
+  /** Undefined for a token without a project. */
+  projectId: string | undefined
   catalog: Catalog
 }
 
 export interface Keystone {
-  token(login: CloudLogin, projectId: string, signal?: AbortSignal): Promise<Token>
+  token(login: CloudLogin, signal?: AbortSignal): Promise<Token>
   /** Drops a token that a service refused, unless another call has renewed it already. */
-  invalidate(login: CloudLogin, projectId: string, token: Token): void
+  invalidate(login: CloudLogin, token: Token): void
 }
 
 export interface KeystoneOptions {
@@ -54,34 +56,22 @@ export function createKeystone({ http, now = () => performance.now() }: Keystone
   const tokens = new Map<string, Token>()
   const renewing = new Map<string, Promise<Token>>()
 
-  async function issue(login: CloudLogin, projectId: string, signal?: AbortSignal): Promise<Token> {
+  async function issue(login: CloudLogin, signal?: AbortSignal): Promise<Token> {
     try {
-      return await request(login, { name: login.domain }, projectId, signal)
+      return await request(login, signal)
     } catch (error) {
-      if (!isUnauthorized(error) || !looksLikeId(login.domain)) throw error
-      return request(login, { id: login.domain }, projectId, signal)
+      const other = isUnauthorized(error) ? withDomainId(login) : undefined
+      if (!other) throw error
+      return request(other, signal)
     }
   }
 
-  async function request(
-    login: CloudLogin,
-    domain: { name: string } | { id: string },
-    projectId: string,
-    signal?: AbortSignal,
-  ): Promise<Token> {
+  async function request(login: CloudLogin, signal?: AbortSignal): Promise<Token> {
     const startedAt = now()
     const answer = await http.request({
       method: 'POST',
       url: `${identityUrl(login.url)}/auth/tokens`,
-      body: {
-        auth: {
-          identity: {
-            methods: ['password'],
-            password: { user: { name: login.user, domain, password: login.password } },
-          },
-          scope: { project: { id: projectId } },
-        },
-      },
+      body: tokenRequest(login),
       signal,
       repeatable: true,
       accept: status => status === 201 || status === 200,
@@ -94,17 +84,18 @@ export function createKeystone({ http, now = () => performance.now() }: Keystone
         service: http.service,
         kind: 'malformed',
       })
-    return { value, expiresAt: startedAt + lifeMs, lifeMs, catalog: parsed.data.token.catalog ?? [] }
+    const { project, catalog } = parsed.data.token
+    return { value, expiresAt: startedAt + lifeMs, lifeMs, projectId: project?.id, catalog: catalog ?? [] }
   }
 
   return {
-    async token(login, projectId, signal) {
-      const key = cacheKey(login, projectId)
+    async token(login, signal) {
+      const key = loginKey(login)
       const known = tokens.get(key)
       if (known && known.expiresAt - now() > Math.min(renewBeforeMs, known.lifeMs / 4)) return known
       const running = renewing.get(key)
       if (running) return running
-      const renewal = issue(login, projectId, signal)
+      const renewal = issue(login, signal)
         .then(token => {
           tokens.set(key, token)
           return token
@@ -113,8 +104,8 @@ export function createKeystone({ http, now = () => performance.now() }: Keystone
       renewing.set(key, renewal)
       return renewal
     },
-    invalidate(login, projectId, token) {
-      const key = cacheKey(login, projectId)
+    invalidate(login, token) {
+      const key = loginKey(login)
       if (tokens.get(key)?.value === token.value) tokens.delete(key)
     },
   }
@@ -126,20 +117,9 @@ function lifeOf({ expires_at, issued_at }: z.infer<typeof tokenAnswer>['token'])
   return Date.parse(expires_at) - (Number.isNaN(issued) ? Date.now() : issued)
 }
 
-function cacheKey({ url, user, password, domain }: CloudLogin, projectId: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify([url, user, password, domain, projectId]))
-    .digest('hex')
-}
-
 function identityUrl(url: string): string {
   const base = withoutSlash(url)
   return base.endsWith('/v3') ? base : `${base}/v3`
-}
-
-/** Keystone ids are 32 hex digits. The first domain of a cloud has the id `default`. */
-function looksLikeId(domain: string): boolean {
-  return /^[0-9a-f]{32}$/i.test(domain) || domain === 'default'
 }
 
 export interface EndpointChoice {

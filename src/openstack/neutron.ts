@@ -102,6 +102,8 @@ interface Listing<T> {
   collection: Collection
   shape: z.ZodType<T>
   query: Query
+  /** Only entries of the account's project. */
+  ofProject?: boolean
   maxItems: number
   /** Entries that were asked for. A server that ignores a filter must not fill our memory. */
   keep?: (item: T) => boolean
@@ -112,11 +114,17 @@ interface Listing<T> {
 
 export function createNeutron(session: Session, pages: PageCache = createPageCache()): Neutron {
   function list<T>(listing: Listing<T>): Promise<T[]> {
-    const { collection, shape, query, maxItems, keep = () => true, keptBy = '', signal } = listing
+    const { collection, shape, query, ofProject, maxItems, keep = () => true, keptBy = '', signal } = listing
     const read = async (page: Query): Promise<Page<T>> => {
-      const { bytes } = await session.get('network', { path: `/${collection}`, query: page, signal, unread: true })
+      const { bytes } = await session.get('network', {
+        path: `/${collection}`,
+        query: page,
+        ofProject,
+        signal,
+        unread: true,
+      })
       const digest = createHash('sha256').update(bytes).digest('base64')
-      const key = `${session.projectId} ${collection}?${new URLSearchParams(page)} ${keptBy}`
+      const key = `${session.key} ${ofProject ? 'own ' : ''}${collection}?${new URLSearchParams(page)} ${keptBy}`
       const known = pages.get<T>(key, digest)
       if (known) return known
       const body = parsedBytes('neutron', `the list of ${collection}`, bytes)
@@ -149,7 +157,7 @@ export function createNeutron(session: Session, pages: PageCache = createPageCac
     return { keep: ({ id }: T) => requested.has(id), maxItems: (count: number) => count }
   }
   const ports = { collection: 'ports', shape: portShape } as const
-  const ofProject: Query = [['project_id', session.projectId], ...fields(portFields)]
+  const ownPorts = { ...ports, query: fields(portFields), ofProject: true } as const
   const subnets = { collection: 'subnets', shape: subnetShape } as const
   const networksById = (ids: readonly string[], signal?: AbortSignal) =>
     listByIds<NeutronNetwork>('id', ids, {
@@ -162,15 +170,14 @@ export function createNeutron(session: Session, pages: PageCache = createPageCac
 
   return {
     portsOfServers: (serverIds, signal) =>
-      listByIds('device_id', serverIds, { ...ports, query: ofProject, maxItems: maxPorts, signal }),
+      listByIds('device_id', serverIds, { ...ownPorts, maxItems: maxPorts, signal }),
     portsInSubnets: async (subnetIds, serverIds, signal) => {
       const requested = new Set(serverIds)
       const found = await listByIds(
         'fixed_ips',
         subnetIds.map(id => `subnet_id=${id}`),
         {
-          ...ports,
-          query: ofProject,
+          ...ownPorts,
           maxItems: () => maxPorts(requested.size),
           keep: port => requested.has(port.serverId),
           keptBy: createHash('sha256').update(serverIds.join()).digest('base64'),
@@ -187,7 +194,7 @@ export function createNeutron(session: Session, pages: PageCache = createPageCac
     async subnetsByName(name, signal) {
       const named: Query = [['name', name], ...fields(subnetFields)]
       const namesakes = { ...subnets, maxItems: maxNamesakes, signal }
-      const own = await list({ ...namesakes, query: [...named, ['project_id', session.projectId]] })
+      const own = await list({ ...namesakes, query: named, ofProject: true })
       if (own.length > 0) return own
       const all = await list({ ...namesakes, query: named })
       const networks = await networksById(

@@ -4,9 +4,9 @@
 import { hostNotAllowed, urlOf, withoutSlash } from '../contract/url.ts'
 import type { Http, HttpAnswer } from '../http-client/client.ts'
 import { isUnauthorized } from '../http-client/errors.ts'
-import type { CloudLogin } from './contrabass.ts'
 import { EndpointError } from './errors.ts'
-import { type Catalog, endpointIn, type Keystone } from './keystone.ts'
+import { type Catalog, endpointIn, type Keystone, type Token } from './keystone.ts'
+import { type CloudLogin, loginKey } from './login.ts'
 import type { Query } from './paging.ts'
 
 export type ServiceType = 'network' | 'compute'
@@ -14,7 +14,6 @@ export type ServiceType = 'network' | 'compute'
 export interface SessionOptions {
   keystone: Keystone
   login: CloudLogin
-  projectId: string
   services: Record<ServiceType, Http>
   /** Used instead of the catalog's endpoint. */
   endpoints: Partial<Record<ServiceType, string>>
@@ -28,6 +27,8 @@ export interface Get {
   /** Relative to the service's version root. */
   path: string
   query?: Query
+  /** Only what belongs to the project of the account. */
+  ofProject?: boolean | undefined
   headers?: Record<string, string>
   signal?: AbortSignal | undefined
   accept?: (status: number) => boolean
@@ -35,17 +36,18 @@ export interface Get {
 }
 
 export interface Session {
-  readonly projectId: string
+  /** Tells accounts apart, as a key of caches. */
+  readonly key: string
   get(service: ServiceType, get: Get): Promise<HttpAnswer>
   /** Logs in if needed. Throws the error of Keystone or of the catalog. */
   check(service: ServiceType, signal?: AbortSignal): Promise<void>
 }
 
 export function createSession(options: SessionOptions): Session {
-  const { keystone, login, projectId, services, endpoints, isAllowedHost = () => true } = options
+  const { keystone, login, services, endpoints, isAllowedHost = () => true } = options
 
   async function rootOf(type: ServiceType, signal: AbortSignal | undefined) {
-    const token = await keystone.token(login, projectId, signal)
+    const token = await keystone.token(login, signal)
     const named = endpoints[type]
     const url = named ?? fromCatalog(token.catalog, type)
     return { token, root: versioned(type, url) }
@@ -60,14 +62,14 @@ export function createSession(options: SessionOptions): Session {
   }
 
   return {
-    projectId,
+    key: loginKey(login),
     async check(service, signal) {
       await rootOf(service, signal)
     },
-    async get(service, { path, query = [], headers = {}, signal, accept, unread = false }) {
-      const text = new URLSearchParams(query).toString()
+    async get(service, { path, query = [], ofProject = false, headers = {}, signal, accept, unread = false }) {
       for (let attempt = 1; ; attempt++) {
         const { token, root } = await rootOf(service, signal)
+        const text = new URLSearchParams(ofProject ? [...query, ['project_id', projectOf(token)]] : query).toString()
         const url = `${root}${path}${text === '' ? '' : `?${text}`}`
         try {
           return await services[service].request({
@@ -80,11 +82,17 @@ export function createSession(options: SessionOptions): Session {
           })
         } catch (error) {
           if (!isUnauthorized(error) || attempt > 1) throw error
-          keystone.invalidate(login, projectId, token)
+          keystone.invalidate(login, token)
         }
       }
     },
   }
+}
+
+/** Without the project, Neutron would list the ports of every project to an administrator. */
+function projectOf({ projectId }: Token): string {
+  if (projectId !== undefined) return projectId
+  throw new EndpointError('the token has no project; name the project in the account')
 }
 
 /** Neutron with or without `/v2.0`, Nova with `/v2.1` or `/v2.1/{project}`. */

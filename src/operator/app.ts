@@ -5,7 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { toWireInterface } from '../contract/interfaces.ts'
 import type { Api } from '../contract/openapi.ts'
-import { type OpenstackConfig, openstackConfig, openstackConfigs } from '../contract/openstack-config.ts'
+import { type OpenstackConfig, openstackConfig, openstackConfigs, providerIdOf } from '../contract/openstack-config.ts'
 import {
   type OperatorVerdict,
   type PlanAnswer,
@@ -27,7 +27,6 @@ import type { Exposition } from '../telemetry/metrics.ts'
 import { secretsUsedBy } from './credentials.ts'
 import type { Inspection } from './inspect.ts'
 import type { PlanLimit } from './plan-limit.ts'
-import { providerIdOf } from './provider.ts'
 import { SyncError } from './sync-error.ts'
 import { pageOf } from './verdict-pages.ts'
 import type { Verdict } from './verdicts.ts'

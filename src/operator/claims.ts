@@ -2,12 +2,11 @@
  * What the other OpenstackConfigs of the same cluster select: an interface that one object releases may belong to another.
  * An object that the policy refuses selects nothing.
  */
-import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import { type OpenstackConfig, providerIdOf } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import { selectorOf, serverIdOf } from './observe.ts'
 import type { Claim } from './observed-state.ts'
 import type { Policy } from './policy.ts'
-import { providerIdOf } from './provider.ts'
 
 export function claimsOf(
   all: readonly OpenstackConfig[],

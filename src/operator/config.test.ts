@@ -95,10 +95,10 @@ const cases: Record<
   'a slow interval below the fast one is raised to it': [{}, { pollSlowInterval: '1s' }, 'pollSlowMs', 20_000],
 }
 for (const [name, [more, object, setting, expected]] of Object.entries(cases))
-  test(name, () => assert.deepEqual(resolveSettings({ ...env, ...more }, object)[setting], expected))
+  test(name, () => assert.deepEqual(resolveSettings({ ...env, ...more }, { settings: object })[setting], expected))
 
 test('the origin of each setting is known', () => {
-  const { origins } = resolveSettings(env, { violaEndpoint: 'https://elsewhere' })
+  const { origins } = resolveSettings(env, { settings: { violaEndpoint: 'https://elsewhere' } })
   assert.deepEqual(
     [origins.contrabassEndpoint, origins.violaEndpoint, origins.pollFastInterval],
     ['environment', 'object', 'default'],
@@ -114,7 +114,7 @@ test('all errors are reported at once, each with the name of the setting and the
     DOWN_PORT_FAST_RETRY_MAX: '0',
   }
   assert.throws(
-    () => resolveSettings({ ...env, ...more }, object as Settings),
+    () => resolveSettings({ ...env, ...more }, { settings: object as Settings }),
     (error: Error & { reason?: string }) => {
       assert.equal(error.reason, 'ConfigError')
       assert.deepEqual(error.message.split('; '), [
@@ -134,7 +134,7 @@ test('all errors are reported at once, each with the name of the setting and the
 test('an error never contains the value of a key', () => {
   const object = { contrabassEncryptKey: 'x'.repeat(65) }
   assert.throws(
-    () => resolveSettings(env, object),
+    () => resolveSettings(env, { settings: object }),
     (error: Error) => /contrabassEncryptKey/.test(error.message) && !error.message.includes('xxxx'),
   )
 })

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { parseDuration } from '../contract/duration.ts'
+import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
 import {
   type SettingName,
   type Settings,
@@ -111,6 +112,7 @@ export function processSettingsFrom(env: Environment): Readonly<ProcessSettings>
 export type Origin = 'object' | 'environment' | 'default'
 
 export interface SyncSettings {
+  /** Empty for an object that needs no Contrabass. */
   contrabassEndpoint: string
   contrabassTimeoutMs: number
   contrabassInsecureTLS: boolean
@@ -167,7 +169,10 @@ const durations: readonly SettingName[] = [...timeouts, ...intervals, 'pollFastW
 const secretNames: readonly SettingName[] = ['contrabassEncryptKey']
 
 /** Reports all errors at once, each with the name under which the user set the value. */
-export function resolveSettings(env: Environment, given: Settings = {}): SyncSettings {
+export function resolveSettings(
+  env: Environment,
+  { settings: given = {}, cloudSecretRef }: Pick<OpenstackConfigSpec, 'settings' | 'cloudSecretRef'> = {},
+): SyncSettings {
   const errors: string[] = []
   const origins: Partial<Record<SettingName, Origin>> = {}
   const value: Record<string, unknown> = {}
@@ -178,7 +183,7 @@ export function resolveSettings(env: Environment, given: Settings = {}): SyncSet
     const error = found.value === undefined ? undefined : errorIn(name, found.value)
     if (error) errors.push(`${pathOf(name, found.origin)}: ${valueText(name, found.value)}${error}`)
   }
-  for (const name of ['contrabassEndpoint', 'violaEndpoint'] as const)
+  for (const name of cloudSecretRef ? (['violaEndpoint'] as const) : (['contrabassEndpoint', 'violaEndpoint'] as const))
     if (value[name] === undefined)
       errors.push(`spec.settings.${name}: is required, here or as ${settingEnvironment[name]} of the operator`)
   if (errors.length > 0) throw configError(errors)
@@ -208,7 +213,7 @@ function minInterval(env: Environment): string {
   return processSettings.shape.POLL_MIN_INTERVAL.parse(env['POLL_MIN_INTERVAL']?.trim() || undefined)
 }
 
-type Resolved = Settings & typeof settingDefaults & { contrabassEndpoint: string; violaEndpoint: string }
+type Resolved = Settings & typeof settingDefaults & { violaEndpoint: string }
 
 function lookUp(name: SettingName, env: Environment, given: Settings): { value: unknown; origin: Origin } {
   const own = given[name]
@@ -257,7 +262,7 @@ function toSyncSettings(value: Resolved, origins: SyncSettings['origins']): Omit
   const ms = (text: string) => parseDuration(text) ?? 0
   const pollFastMs = ms(value.pollFastInterval)
   return {
-    contrabassEndpoint: withoutSlash(value.contrabassEndpoint),
+    contrabassEndpoint: withoutSlash(value.contrabassEndpoint ?? ''),
     contrabassTimeoutMs: ms(value.contrabassTimeout),
     contrabassInsecureTLS: value.contrabassInsecureTLS,
     openstackTimeoutMs: ms(value.openstackTimeout),

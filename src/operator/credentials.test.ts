@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import type { Settings } from '../contract/settings.ts'
 import { resolveSettings } from './config.ts'
-import { credentialsFor } from './credentials.ts'
+import { type Credentials, credentialsFor } from './credentials.ts'
 
 const own = { CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola' }
 const ownKey = { ...own, CONTRABASS_ENCRYPT_KEY: 'operators-own-key' }
@@ -20,15 +20,16 @@ interface Given {
 function credentials({ env = own, settings = {}, secrets, stored = {} }: Given) {
   const config = {
     metadata: { name: 'main', namespace: 'team' },
-    spec: { settings, secrets },
+    spec: { settings, secrets, credentials: { openstackProviderID: 'cloud-1', projectID: 'project' } },
   } as unknown as OpenstackConfig
-  return credentialsFor(config, resolveSettings(env, settings), {
+  return credentialsFor(config, resolveSettings(env, { settings }), {
     secret: async (namespace, name, key) =>
       namespace === 'team' ? stored[`${name}/${key}`] : assert.fail('another namespace'),
     ownViolaToken: async () => 'operators-own-token',
   })
 }
 
+const keyIn = ({ account }: Credentials) => ('encryptKey' in account ? account.encryptKey : undefined)
 const shared = { 'contrabass-encrypt-key/CONTRABASS_ENCRYPT_KEY': ' shared \n' }
 const contrabassEncryptKeySecretRef = { name: 'mine', key: 'k' }
 
@@ -48,7 +49,7 @@ const keys: Record<string, [given: Given, key: string]> = {
   'then the operator’s own, for the operator’s own endpoint': [{ env: ownKey }, 'operators-own-key'],
 }
 for (const [name, [given, key]] of Object.entries(keys))
-  test(name, async () => assert.equal((await credentials(given)).encryptKey, key))
+  test(name, async () => assert.equal(keyIn(await credentials(given)), key))
 
 const refusals: Record<string, [given: Given, expected: RegExp]> = {
   'a missing Secret is an error, without fallback': [
@@ -104,7 +105,7 @@ test('an object may turn off TLS verification for its own endpoints and key', as
     ...{ contrabassInsecureTLS: true, openstackInsecureTLS: true, rabbitmqInsecureTLS: true, violaInsecureTLS: true },
     violaEndpoint: 'https://viola.team',
   }
-  assert.equal((await credentials({ env: ownKey, stored: shared, settings })).encryptKey, 'shared')
+  assert.equal(keyIn(await credentials({ env: ownKey, stored: shared, settings })), 'shared')
 })
 
 test('the operator’s token and certificate go to the operator’s Viola', async () => {

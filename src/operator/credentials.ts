@@ -7,6 +7,8 @@
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import type { SettingName } from '../contract/settings.ts'
+import type { CloudAccount } from '../openstack/cloud.ts'
+import { type CloudOverrides, cloudSecretFor } from './cloud-access.ts'
 import type { SyncSettings } from './config.ts'
 import { configError } from './sync-error.ts'
 
@@ -18,7 +20,9 @@ export interface ViolaCredentials {
 }
 
 export interface Credentials extends ViolaCredentials {
-  encryptKey: string
+  account: CloudAccount
+  /** Of a clouds.yaml: used instead of the operator's settings, unless the object sets them. */
+  cloud?: CloudOverrides
   /** The key is the operator's own: what it decrypts is not for the object's namespace. */
   usesOwnKey: boolean
 }
@@ -33,9 +37,10 @@ export interface CredentialSources {
 export const wellKnownSecret = { name: 'contrabass-encrypt-key', key: 'CONTRABASS_ENCRYPT_KEY' } as const
 
 /** The Secrets of its namespace that an object names, or that the operator reads for it by their well-known name. */
-export function secretsUsedBy({ spec: { secrets = {} } }: OpenstackConfig): string[] {
+export function secretsUsedBy({ spec: { secrets = {}, cloudSecretRef } }: OpenstackConfig): string[] {
   const { contrabassEncryptKeySecretRef: encryptKey, violaTokenSecretRef, rabbitmqSecretRef } = secrets
-  const names = [encryptKey ?? wellKnownSecret, violaTokenSecretRef, rabbitmqSecretRef].flatMap(ref => ref?.name ?? [])
+  const account = cloudSecretRef ?? encryptKey ?? wellKnownSecret
+  const names = [account, violaTokenSecretRef, rabbitmqSecretRef].flatMap(ref => ref?.name ?? [])
   return [...new Set(names)]
 }
 
@@ -44,8 +49,8 @@ export async function credentialsFor(
   settings: SyncSettings,
   sources: CredentialSources,
 ): Promise<Credentials> {
-  const key = await encryptKeyFor(config, settings, sources)
-  return { ...key, ...(await violaCredentialsFor(config, settings, sources)) }
+  const account = await accountFor(config, settings, sources)
+  return { ...account, ...(await violaCredentialsFor(config, settings, sources)) }
 }
 
 export async function violaCredentialsFor(
@@ -59,11 +64,31 @@ export async function violaCredentialsFor(
   return { violaClientCertificate, ...(violaToken !== undefined && { violaToken }) }
 }
 
+async function accountFor(
+  config: OpenstackConfig,
+  settings: SyncSettings,
+  sources: CredentialSources,
+): Promise<Pick<Credentials, 'account' | 'cloud' | 'usesOwnKey'>> {
+  const { cloudSecretRef, credentials: { openstackProviderID, projectID } = {} } = config.spec
+  if (cloudSecretRef) {
+    if (openstackProviderID !== undefined) throw configError([onlyOneAccount])
+    return { ...(await cloudSecretFor(config, cloudSecretRef, sources.secret)), usesOwnKey: false }
+  }
+  if (openstackProviderID === undefined) throw configError([onlyOneAccount])
+  if (projectID === undefined) throw configError(['spec.credentials.projectID: is required'])
+  const { encryptKey, usesOwnKey } = await encryptKeyFor(config, settings, sources)
+  const projectId = projectID.replaceAll('-', '').toLowerCase()
+  const account = { endpoint: settings.contrabassEndpoint, providerId: openstackProviderID, projectId, encryptKey }
+  return { account, usesOwnKey }
+}
+
+const onlyOneAccount = 'spec: exactly one of cloudSecretRef and credentials.openstackProviderID is required'
+
 async function encryptKeyFor(
   config: OpenstackConfig,
   settings: SyncSettings,
   { secret }: CredentialSources,
-): Promise<Pick<Credentials, 'encryptKey' | 'usesOwnKey'>> {
+): Promise<{ encryptKey: string; usesOwnKey: boolean }> {
   const ofNamespace = (encryptKey: string) => ({ encryptKey, usesOwnKey: false })
   const namespace = config.metadata.namespace ?? ''
   const ref = config.spec.secrets?.contrabassEncryptKeySecretRef

@@ -2,7 +2,12 @@
  * Deletion of an OpenstackConfig: removes its interfaces (deletionPolicy Delete) or keeps them (Retain), then drops the
  * finalizer. The user deleted the object, so the cloud is not asked.
  */
-import { type OpenstackConfig, openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
+import {
+  type OpenstackConfig,
+  openstackConfigFinalizer,
+  openstackConfigs,
+  providerIdOf,
+} from '../contract/openstack-config.ts'
 import type { Kube } from '../kube/api.ts'
 import type { Requeue } from '../kube/controller.ts'
 import { isNotFound } from '../kube/errors.ts'
@@ -13,7 +18,6 @@ import { violaCredentialsFor } from './credentials.ts'
 import { type Delivery, deliver, logDelivered } from './deliver.ts'
 import type { ObjectEvents } from './object-events.ts'
 import { type NodePlan, planRelease } from './plan.ts'
-import { providerIdOf } from './provider.ts'
 import { type SyncDeps, withTimeLimit } from './sync.ts'
 import type { ViolaClient } from './viola-client.ts'
 

@@ -34,8 +34,7 @@ test('a cloud that hangs does not keep a dry run beyond the time limit of a sync
     }),
     maxSyncMs: 500,
     sources: () => ({ secret: async () => 'key', ownViolaToken: async () => undefined }),
-    openCloud: (user, _, settings, { encryptKey }) =>
-      clouds.open({ user, settings, encryptKey, openstackProviderId: 'cloud-1', projectId: 'project' }),
+    openCloud: (user, _, settings, { account }) => clouds.open({ user, settings, account }),
     violaClients,
     forget: user => void forgotten.push(user),
     claims: () => [],

@@ -3,7 +3,7 @@
  * dry run.
  */
 import { equalJson } from '../contract/json.ts'
-import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
+import { type OpenstackConfig, openstackConfigAnnotations, providerIdOf } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Cloud, MessageBus } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
@@ -13,7 +13,6 @@ import { type CloudState, checkDeletedVms, checkMissingPorts, observeCloud, rule
 import type { Claim, DeliveredNode, Observed } from './observed-state.ts'
 import { type Plan, planNodes } from './plan.ts'
 import type { Policy } from './policy.ts'
-import { providerIdOf } from './provider.ts'
 import { stage } from './sync-error.ts'
 import type { DeliveredNodes, ViolaClient } from './viola-client.ts'
 import type { ViolaClients } from './viola-clients.ts'

@@ -3,7 +3,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { openstackConfigs } from '../contract/openstack-config.ts'
+import { openstackConfigs, providerIdOf } from '../contract/openstack-config.ts'
 import { type Call, createHttp, type Proxies } from '../http-client/client.ts'
 import { connectKube } from '../kube/client.ts'
 import { inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.ts'
@@ -23,6 +23,7 @@ import { openTracer } from '../telemetry/trace-export.ts'
 import { createOperatorApp, type OperatorApiDeps } from './app.ts'
 import { createBusSecrets } from './bus-secrets.ts'
 import { claimsOf } from './claims.ts'
+import { cloudAccess } from './cloud-access.ts'
 import { type ProcessSettings, processSettingsFrom } from './config.ts'
 import { createConfigWatch } from './config-watch.ts'
 import type { CredentialSources } from './credentials.ts'
@@ -39,7 +40,6 @@ import { createObjectEvents } from './object-events.ts'
 import { createPendingDeletions } from './pending-deletions.ts'
 import { createPlanLimit } from './plan-limit.ts'
 import { openPolicy } from './policy.ts'
-import { providerIdOf } from './provider.ts'
 import { configReconciler, type ReconcileDeps } from './reconcile.ts'
 import { createRecords, type Recorder } from './records.ts'
 import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
@@ -132,15 +132,8 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const deps: ReconcileDeps = {
     env,
     kube,
-    openCloud: (user, config, syncSettings, { encryptKey }) =>
-      clouds.open({
-        user,
-        settings: syncSettings,
-        namespace: syncSettings.origins.contrabassEndpoint === 'object' ? config.metadata.namespace : undefined,
-        encryptKey,
-        openstackProviderId: config.spec.credentials.openstackProviderID,
-        projectId: config.spec.credentials.projectID.replaceAll('-', '').toLowerCase(),
-      }),
+    openCloud: (user, config, syncSettings, credentials) =>
+      clouds.open({ user, ...cloudAccess(config, syncSettings, credentials) }),
     violaClients,
     sources: sourcesFor(secretWatch, settings),
     forget(key) {

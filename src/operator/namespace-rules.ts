@@ -12,11 +12,10 @@
  */
 import { parse } from 'yaml'
 import { z } from 'zod'
-import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import { type OpenstackConfig, providerIdOf } from '../contract/openstack-config.ts'
 import { fieldErrors } from '../contract/problem.ts'
 import { urlOf } from '../contract/url.ts'
 import { messageOf } from '../runtime/errors.ts'
-import { providerIdOf } from './provider.ts'
 
 const values = z.array(z.string().min(1), { error: 'list the allowed values, or "*" for all' })
 const rule = z.strictObject({
@@ -68,14 +67,14 @@ export function hostMatches(pattern: string, host: string): boolean {
 
 /** Providers and projects that the rule of the namespace does not allow. */
 export function idErrors(config: OpenstackConfig, rule: NamespaceRule): string[] {
-  const { openstackProviderID, projectID } = config.spec.credentials
-  const requested: [field: string, value: string, allowed: readonly string[]][] = [
+  const { openstackProviderID, projectID } = config.spec.credentials ?? {}
+  const requested: [field: string, value: string | undefined, allowed: readonly string[]][] = [
     ['openstackProviderID', openstackProviderID, rule.openstackProviders],
     ['k8sProviderID', providerIdOf(config), rule.k8sProviders],
-    ['projectID', projectKey(projectID), rule.projects.map(projectKey)],
+    ['projectID', projectID && projectKey(projectID), rule.projects.map(projectKey)],
   ]
   return requested
-    .filter(([, value, allowed]) => !allowed.includes('*') && !allowed.includes(value))
+    .filter(([, value, allowed]) => value !== undefined && !allowed.includes('*') && !allowed.includes(value))
     .map(([field, value]) => `spec.credentials.${field}: ${value} is not allowed in namespace ${namespaceOf(config)}`)
 }
 
@@ -93,9 +92,11 @@ export function suggestedRule(configs: readonly OpenstackConfig[]): string {
   const sorted = (all: string[]) => [...new Set(all)].toSorted()
   const suggestion: NamespaceRule = {
     hosts: sorted(configs.flatMap(endpointHosts)),
-    openstackProviders: sorted(configs.map(({ spec }) => spec.credentials.openstackProviderID)),
+    openstackProviders: sorted(configs.flatMap(({ spec }) => spec.credentials?.openstackProviderID ?? [])),
     k8sProviders: sorted(configs.map(providerIdOf)),
-    projects: sorted(configs.map(({ spec }) => projectKey(spec.credentials.projectID))),
+    projects: sorted(
+      configs.flatMap(({ spec: { credentials: { projectID } = {} } }) => (projectID ? projectKey(projectID) : [])),
+    ),
   }
   return `${first ? namespaceOf(first) : ''}: ${JSON.stringify(suggestion)}`
 }

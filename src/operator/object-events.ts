@@ -83,7 +83,7 @@ function verdictEvent({ portId, vm, reason, message }: Verdict): ObjectEvent {
 
 /** Fields without the effect that a reader would expect. */
 export function ignoredFields({ spec }: OpenstackConfig): string[] {
-  const { credentials, settings, subnetIDs = [], subnetID, subnetName } = spec
+  const { credentials = {}, settings, subnetIDs = [], subnetID, subnetName } = spec
   const messages: string[] = []
   const ignored = [
     ...(subnetIDs.length > 0 && subnetID ? ['subnetID'] : []),
@@ -94,7 +94,7 @@ export function ignoredFields({ spec }: OpenstackConfig): string[] {
     name => credentials[name],
   )
   if (deprecated.length > 0) messages.push(`credentials ${deprecated.join(', ')} ignored: deprecated`)
-  if (!credentials.k8sProviderID?.trim())
+  if (credentials.openstackProviderID && !credentials.k8sProviderID?.trim())
     messages.push('credentials.k8sProviderID is not set: the operator sends openstackProviderID to Viola instead')
   if (settings?.contrabassEncryptKey)
     messages.push('settings.contrabassEncryptKey is deprecated: name a Secret in spec.secrets instead')

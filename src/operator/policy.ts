@@ -79,7 +79,7 @@ export async function openPolicy(options: PolicyOptions): Promise<Policy> {
       throw configError([
         `namespace ${namespace}: no rule of the operator allows its OpenstackConfigs; add to NAMESPACE_RULES_FILE: ${suggestedRule([config])}`,
       ])
-    const settings = resolveSettings(env, config.spec.settings)
+    const settings = resolveSettings(env, config.spec)
     const errors = [
       // The operator's own endpoints are always allowed.
       ...settings.objectEndpoints.flatMap(({ name, url }) => {

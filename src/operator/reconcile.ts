@@ -197,15 +197,16 @@ function isPending(result: SyncResult | undefined): boolean {
 /** A sync that failed early is repeated on the object's own intervals if they are valid. */
 function intervalsOf({ spec }: OpenstackConfig, { env }: ReconcileDeps): Intervals {
   try {
-    return resolveSettings(env, spec.settings)
+    return resolveSettings(env, spec)
   } catch {
     return defaultIntervals
   }
 }
 
 /** Objects that name the same cloud. Whether they use the same account does not matter here. */
-function cloudOf({ spec }: OpenstackConfig): string {
-  return JSON.stringify([spec.settings?.contrabassEndpoint, spec.credentials.openstackProviderID])
+function cloudOf({ spec, metadata }: OpenstackConfig): string {
+  if (spec.cloudSecretRef) return JSON.stringify([metadata.namespace, spec.cloudSecretRef])
+  return JSON.stringify([spec.settings?.contrabassEndpoint, spec.credentials?.openstackProviderID])
 }
 
 function timeOf(text: string | undefined): number | undefined {

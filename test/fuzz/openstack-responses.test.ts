@@ -11,7 +11,7 @@ import { createContrabass, loginOf } from '../../src/openstack/contrabass.ts'
 import { createNeutron } from '../../src/openstack/neutron.ts'
 import { createNova } from '../../src/openstack/nova.ts'
 import type { Session } from '../../src/openstack/session.ts'
-import { interfaces, ports, server as vm } from '../openstack/captured-responses.ts'
+import { interfaces, ports, projectId, server as vm } from '../openstack/captured-responses.ts'
 import { sessionAt } from '../openstack/sessions.ts'
 import { brokenBytes } from './broken-inputs.ts'
 import { fuzz, refusalOf } from './fuzz.ts'
@@ -66,7 +66,7 @@ test('broken responses of Contrabass', async () => {
       responses = { '/p1': body }
       const message = await refusalOf(async () => {
         const provider = await contrabass.provider('p1')
-        loginOf(provider, key)
+        loginOf(provider, key, projectId)
         if (provider.rabbit) parseBusAddresses(provider.rabbit.urls)
       })
       if (message === undefined) return 'used'

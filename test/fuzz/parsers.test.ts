@@ -241,7 +241,7 @@ test('broken sync settings, from the environment and from an object: every error
     fc.tuple(brokenRecords([env]), brokenValues([object, {}])),
     async ([variables, overrides]) => {
       const isObject = typeof overrides === 'object' && overrides !== null
-      const message = await refusalOf(() => resolveSettings(variables, isObject ? overrides : {}))
+      const message = await refusalOf(() => resolveSettings(variables, { settings: isObject ? overrides : {} }))
       if (message === undefined) return 'accepted'
       assert.match(message, /spec\.settings\.\w+: |[A-Z_]+ of the operator: /)
       assert.ok(!message.includes(secret), message)

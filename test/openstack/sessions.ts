@@ -18,8 +18,11 @@ export interface SessionAt extends Pick<Partial<SessionOptions>, 'keystone' | 'i
 export function sessionAt({ url, http, password = 'hunter2', domain = 'Default', ...more }: SessionAt): Session {
   return createSession({
     keystone: createKeystone({ http }),
-    login: { url, user: 'admin', password, domain },
-    projectId,
+    login: {
+      url,
+      identity: { method: 'password', user: { name: 'admin', domain: { name: domain } }, password },
+      project: { id: projectId },
+    },
     services: { network: http, compute: http },
     endpoints: {},
     interface: 'public',

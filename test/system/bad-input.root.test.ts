@@ -33,7 +33,7 @@ const refusedConfigs: Record<string, [change: (config: OpenstackConfig) => void,
     /spec\.settings\.pollFastInterval/,
   ],
   'with an invalid project ID': [
-    config => Object.assign(config.spec.credentials, { projectID: 'mine' }),
+    config => Object.assign(config.spec.credentials ?? {}, { projectID: 'mine' }),
     /spec\.credentials\.projectID/,
   ],
 }

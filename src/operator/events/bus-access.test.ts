@@ -36,7 +36,7 @@ async function choice(given: Given) {
   const config = { metadata: { name: 'main', namespace: 'team' }, spec: { settings, secrets } }
   const secret = async (namespace: string, name: string, key: string) =>
     namespace === 'team' && name === 'mine' ? given.stored?.[key] : assert.fail('another Secret')
-  return busFor(config as unknown as OpenstackConfig, resolveSettings(env, settings), given.bus, secret, {
+  return busFor(config as unknown as OpenstackConfig, resolveSettings(env, { settings }), given.bus, secret, {
     own: { ...own, ...given.own },
     isAllowedHost: host => allowed?.includes(host) ?? true,
   })

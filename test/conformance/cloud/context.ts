@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { createHttp } from '../../../src/http-client/client.ts'
-import type { CloudLogin } from '../../../src/openstack/contrabass.ts'
 import { createKeystone, type Keystone } from '../../../src/openstack/keystone.ts'
+import type { CloudLogin } from '../../../src/openstack/login.ts'
 import { createNeutron, type Neutron } from '../../../src/openstack/neutron.ts'
 import { createNova, type Nova } from '../../../src/openstack/nova.ts'
 import { createSession, type Session } from '../../../src/openstack/session.ts'
@@ -31,7 +31,7 @@ export interface CloudUnderTest
   > {
   urls: { keystone: string; neutron: string; nova: string }
   /** An administrator in the project. */
-  login: CloudLogin
+  login: Account
   projectId: string
   region: string
   setTokenLifetime(seconds: number): Promise<void>
@@ -117,8 +117,7 @@ export function clientsOf({
   const keystone = createKeystone({ http: https.keystone })
   const session = createSession({
     keystone,
-    login,
-    projectId,
+    login: loginOf(login, projectId),
     services: https,
     endpoints: {},
     interface: 'public',
@@ -133,6 +132,18 @@ export function clientsOf({
       await Promise.all(Object.values(https).map(one => one.close()))
     },
   }
+}
+
+export interface Account {
+  url: string
+  user: string
+  password: string
+  domain: string
+}
+
+export function loginOf({ url, user, password, domain }: Account, projectId: string): CloudLogin {
+  const identity = { method: 'password', user: { name: user, domain: { name: domain } }, password } as const
+  return { url, identity, project: { id: projectId } }
 }
 
 export interface Login {

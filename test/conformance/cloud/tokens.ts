@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { endpointIn } from '../../../src/openstack/keystone.ts'
 import type { ApiResponse } from '../../rigs/openstack/api.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type CloudContext, clientsOf, type Login, logIn } from './context.ts'
+import { type CloudContext, clientsOf, type Login, logIn, loginOf } from './context.ts'
 
 const message = 'The request you have made requires authentication.'
 
@@ -81,7 +81,7 @@ export function tokenCases(context: () => CloudContext): void {
     const clients = clientsOf(cloud)
     try {
       const before = await clients.neutron.portsOfServers(seeds.vms)
-      const { value } = await clients.keystone.token(cloud.login, cloud.projectId)
+      const { value } = await clients.keystone.token(loginOf(cloud.login, cloud.projectId))
       const subject = { 'x-subject-token': value }
       assert.equal((await ask('keystone', '/v3/auth/tokens', { headers: subject })).status, 200)
       assert.equal((await ask('keystone', '/v3/auth/tokens', { method: 'DELETE', headers: subject })).status, 204)
@@ -92,7 +92,7 @@ export function tokenCases(context: () => CloudContext): void {
           propagation,
         )
       assert.deepEqual(sorted(await clients.neutron.portsOfServers(seeds.vms)), sorted(before))
-      assert.notEqual((await clients.keystone.token(cloud.login, cloud.projectId)).value, value)
+      assert.notEqual((await clients.keystone.token(loginOf(cloud.login, cloud.projectId))).value, value)
     } finally {
       await clients.close()
     }
@@ -103,7 +103,7 @@ export function tokenCases(context: () => CloudContext): void {
     await cloud.setTokenLifetime(4)
     const clients = clientsOf(cloud)
     try {
-      const first = await clients.keystone.token(cloud.login, cloud.projectId)
+      const first = await clients.keystone.token(loginOf(cloud.login, cloud.projectId))
       assert.ok(first.expiresAt - performance.now() <= 4_000)
       const ended = await eventually(async () => {
         const answer = await ask('neutron', '/v2.0/ports?fields=id', { token: first.value })

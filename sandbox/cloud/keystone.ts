@@ -1,5 +1,5 @@
 /**
- * Keystone v3: password login scoped to a project, tokens that expire, the catalog.
+ * Keystone v3: login by password, application credential or token, scoped to a project; tokens that expire; the catalog.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { CloudRequest, CloudResponse, Handler } from './messages.ts'
@@ -15,6 +15,13 @@ export interface Tokens {
 interface Token {
   expiresAt: Date
   body: unknown
+}
+
+interface ApplicationCredential {
+  id: string
+  name: string
+  secret: string
+  expiresAt: Date | undefined
 }
 
 export interface Keystone {
@@ -33,6 +40,7 @@ export const keystoneInternalError = {
 /** `catalog` is a function because the other servers start after this one. */
 export function createKeystone(cloudState: CloudState, catalog: () => { network: string; compute: string }): Keystone {
   const issued = new Map<string, Token>()
+  const credentials = new Map<string, ApplicationCredential>()
 
   function validToken(id: string | undefined): Token | undefined {
     const token = id ? issued.get(id) : undefined
@@ -44,19 +52,58 @@ export function createKeystone(cloudState: CloudState, catalog: () => { network:
   function login(request: CloudRequest): CloudResponse {
     const auth = parsed(request.body)?.auth
     if (!auth?.identity) return failure(400, 'Bad Request', "'auth' is a required property")
-    const user = auth.identity.password?.user
-    const known =
-      user?.name === cloudState.user.name &&
-      user.password === cloudState.user.password &&
-      isOurDomain(user.domain, cloudState)
-    if (!known || auth.scope?.project?.id !== cloudState.project.id) return unauthorized(request)
+    const method = auth.identity.methods?.[0] ?? ''
+    if (!isKnown(auth.identity, method) || !isScoped(auth.scope, method)) return unauthorized(request)
 
     const now = cloudState.now()
     const expiresAt = new Date(Math.floor(now.getTime() / 1000 + cloudState.faults.tokenSeconds) * 1000)
     const id = `gAAAAA${randomBytes(90).toString('base64url')}`
-    const body = tokenBody(cloudState, catalog(), now, expiresAt)
+    const body = tokenBody(cloudState, catalog(), { method, issuedAt: now, expiresAt })
     issued.set(id, { expiresAt, body })
     return { status: 201, body, headers: { 'x-subject-token': id, vary: 'X-Auth-Token' } }
+  }
+
+  function isKnown(identity: NonNullable<Login['auth']>['identity'] & object, method: string): boolean {
+    if (method === 'token') return validToken(identity.token?.id) !== undefined
+    if (method === 'application_credential') {
+      const given = identity.application_credential
+      const found = [...credentials.values()].find(({ id, name }) =>
+        given?.id === undefined ? given?.name === name && isOurUser(given?.user) : given.id === id,
+      )
+      if (!found || found.secret !== given?.secret) return false
+      return found.expiresAt === undefined || found.expiresAt > cloudState.now()
+    }
+    const user = identity.password?.user
+    return user?.password === cloudState.user.password && isOurUser(user)
+  }
+
+  function isOurUser(user: LoginUser | undefined): boolean {
+    if (user?.id !== undefined) return user.id === cloudState.user.id
+    return user?.name === cloudState.user.name && isOurDomain(user.domain, cloudState)
+  }
+
+  /** An application credential has its own project, and asks for no scope. */
+  function isScoped(scope: NonNullable<Login['auth']>['scope'], method: string): boolean {
+    if (method === 'application_credential') return scope === undefined
+    const { id, name, domain } = scope?.project ?? {}
+    if (id !== undefined) return id === cloudState.project.id
+    return name === cloudState.project.name && isOurDomain(domain, cloudState)
+  }
+
+  function createCredential(request: CloudRequest): CloudResponse {
+    if (!validToken(header(request, 'x-auth-token'))) return unauthorized(request)
+    const { name = '', expires_at } = parsed(request.body)?.application_credential ?? {}
+    const id = randomBytes(16).toString('hex')
+    const secret = randomBytes(64).toString('base64url')
+    credentials.set(id, { id, name, secret, expiresAt: expires_at ? new Date(expires_at) : undefined })
+    const body = { id, name, secret, project_id: cloudState.project.id, expires_at: expires_at ?? null }
+    return { status: 201, body: { application_credential: body } }
+  }
+
+  function deleteCredential(request: CloudRequest, id: string): CloudResponse {
+    if (!validToken(header(request, 'x-auth-token'))) return unauthorized(request)
+    if (credentials.delete(id)) return { status: 204 }
+    return failure(404, 'Not Found', `Could not find Application Credential: ${id}.`)
   }
 
   function check(request: CloudRequest): CloudResponse {
@@ -79,6 +126,10 @@ export function createKeystone(cloudState: CloudState, catalog: () => { network:
       if (path === '/v3/auth/tokens' && method === 'POST') return login(request)
       if (path === '/v3/auth/tokens' && method === 'GET') return check(request)
       if (path === '/v3/auth/tokens' && method === 'DELETE') return revoke(request)
+      const ofUser = `/v3/users/${cloudState.user.id}/application_credentials`
+      if (path === ofUser && method === 'POST') return createCredential(request)
+      if (path.startsWith(`${ofUser}/`) && method === 'DELETE')
+        return deleteCredential(request, path.slice(ofUser.length + 1))
       return failure(404, 'Not Found', 'The resource could not be found.')
     },
     tokens: {
@@ -99,13 +150,29 @@ export function unauthenticated(keystone: string): CloudResponse {
   }
 }
 
+interface LoginDomain {
+  name?: string
+  id?: string
+}
+
+interface LoginUser {
+  id?: string
+  name?: string
+  password?: string
+  domain?: LoginDomain
+}
+
 interface Login {
   auth?: {
     identity?: {
-      password?: { user?: { name?: string; password?: string; domain?: { name?: string; id?: string } } }
+      methods?: string[]
+      password?: { user?: LoginUser }
+      application_credential?: { id?: string; name?: string; user?: LoginUser; secret?: string }
+      token?: { id?: string }
     }
-    scope?: { project?: { id?: string } }
+    scope?: { project?: { id?: string; name?: string; domain?: LoginDomain } }
   }
+  application_credential?: { name?: string; expires_at?: string }
 }
 
 function parsed(body: string): Login | undefined {
@@ -116,15 +183,14 @@ function parsed(body: string): Login | undefined {
   }
 }
 
-function isOurDomain(domain: { name?: string; id?: string } | undefined, cloudState: CloudState): boolean {
+function isOurDomain(domain: LoginDomain | undefined, cloudState: CloudState): boolean {
   return domain?.id === 'default' || domain?.name?.toLowerCase() === cloudState.user.domain.toLowerCase()
 }
 
 function tokenBody(
   cloudState: CloudState,
   urls: { network: string; compute: string },
-  issuedAt: Date,
-  expiresAt: Date,
+  { method, issuedAt, expiresAt }: { method: string; issuedAt: Date; expiresAt: Date },
 ): unknown {
   const domain = { id: 'default', name: cloudState.user.domain }
   const service = (type: string, name: string, url: string) => ({
@@ -141,7 +207,7 @@ function tokenBody(
   })
   return {
     token: {
-      methods: ['password'],
+      methods: [method],
       user: { domain, id: cloudState.user.id, name: cloudState.user.name, password_expires_at: null },
       audit_ids: [randomBytes(16).toString('base64url')],
       expires_at: micros(expiresAt),

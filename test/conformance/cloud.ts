@@ -3,6 +3,7 @@
  * If they differ, fix the simulation.
  */
 import { after, before, describe } from 'node:test'
+import { accountCases } from './cloud/accounts.ts'
 import { attachCases } from './cloud/attach.ts'
 import { capturedShapeCases } from './cloud/captured-shapes.ts'
 import { type CloudContext, type CloudUnderTest, createContext } from './cloud/context.ts'
@@ -43,6 +44,7 @@ export function cloudConformance(name: string, open: () => Promise<CloudUnderTes
     describe('servers', () => serverCases(context))
     describe('attach and detach', () => attachCases(context))
     describe('tokens', () => tokenCases(context))
+    describe('accounts', () => accountCases(context))
     describe('lost access', () => lostAccessCases(context))
     if (more) describe('only this cloud', more)
   })

@@ -36,7 +36,11 @@ function authOf(more: object = {}): object {
 async function write(auth: object, cloud: object = {}): Promise<void> {
   const content = stringify({ clouds: { openstack: { auth, ...cloud } } })
   const data = { 'clouds.yaml': Buffer.from(content).toString('base64') }
-  await environment.kube.apply(secrets, { metadata: { name: 'cloud', namespace }, type: 'Opaque', data }, { fieldManager: 'test', force: true })
+  await environment.kube.apply(
+    secrets,
+    { metadata: { name: 'cloud', namespace }, type: 'Opaque', data },
+    { fieldManager: 'test', force: true },
+  )
 }
 
 async function waitForReady(expected: RegExp): Promise<void> {
@@ -62,7 +66,11 @@ test('a port is delivered with the account of a clouds.yaml, and Contrabass is n
 test('a changed password applies without a restart', async () => {
   await write(authOf({ password: 'wrong' }))
   await environment.startOperator(withoutContrabass)
-  await environment.create({ cloudSecretRef, credentials, settings: { pollErrorInterval: '1h', pollSlowInterval: '1h' } })
+  await environment.create({
+    cloudSecretRef,
+    credentials,
+    settings: { pollErrorInterval: '1h', pollSlowInterval: '1h' },
+  })
   await waitForReady(/^False KeystoneError: keystone: POST .*HTTP 401/)
   await write(authOf())
   await waitForDelivery()

@@ -14,9 +14,7 @@ export type ConditionUpdate = Pick<ConditionStatus, 'type' | 'status'> & { reaso
 
 export function conditionUpdates(before: OpenstackConfigStatus, outcome: SyncOutcome): ConditionUpdate[] {
   const { findings } = outcome
-  const others = findings
-    ? [nodesReady(findings), ...removals(findings, before), ...eventsConnected(findings, before)]
-    : []
+  const others = findings ? [nodesReady(findings), ...removals(findings, before), eventsConnected(findings)] : []
   return [ready(outcome), degraded(outcome, others), ...others]
 }
 
@@ -98,12 +96,11 @@ function listed(items: readonly string[]): string {
   return `${items.slice(0, 10).join('; ')}${more}`
 }
 
-function eventsConnected({ events }: Findings, before: OpenstackConfigStatus): ConditionUpdate[] {
+function eventsConnected({ events }: Findings): ConditionUpdate {
   const type = 'EventsConnected'
-  if (events) return [{ type, ...busConditions[events.state], message: events.message }]
-  if (!before.conditions?.some(one => one.type === type)) return []
-  const message = 'no message bus is configured for this cloud'
-  return [{ type, status: 'Unknown', reason: 'EventBusNotConfigured', message }]
+  if (events) return { type, ...busConditions[events.state], message: events.message }
+  const message = 'the operator listens to no message bus for this cloud; it polls'
+  return { type, status: 'Unknown', reason: 'EventBusNotConfigured', message }
 }
 
 /** Status and reason of EventsConnected for each state of a bus. */

@@ -85,7 +85,9 @@ export function createKeystone({ http, now = () => performance.now() }: Keystone
         kind: 'malformed',
       })
     const { project, catalog } = parsed.data.token
-    return { value, expiresAt: startedAt + lifeMs, lifeMs, projectId: project?.id, catalog: catalog ?? [] }
+    const requested = login.project && 'id' in login.project ? login.project.id : undefined
+    const projectId = requested ?? project?.id
+    return { value, expiresAt: startedAt + lifeMs, lifeMs, projectId, catalog: catalog ?? [] }
   }
 
   return {

@@ -10,6 +10,7 @@ import { buildRoot, entrypointOf, recipes } from '../../scripts/image.ts'
 import { rootFor } from '../../scripts/images.ts'
 import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
 import { run, startDaemon, waitForAnswer } from '../rigs/process.ts'
+import { imageServices } from '../support/image-services.ts'
 
 const architecture = 'arm64'
 const emulator = '/usr/bin/qemu-aarch64-static'
@@ -51,21 +52,8 @@ function commandOf(image: keyof typeof recipes, name: string, args: readonly str
   return ['chroot', ...user, rootOf(image), '/emulator', ...entrypointOf(image, name), ...args]
 }
 
-const services: Record<string, { env: Record<string, string>; health: string }> = {
-  'multinic-operator': {
-    env: { CONTRABASS_ENDPOINT: 'http://127.0.0.1:9', VIOLA_ENDPOINT: 'http://127.0.0.1:9' },
-    health: '127.0.0.1:8081',
-  },
-  'multinic-controller': { env: { HEALTH_ADDR: ':8082' }, health: '127.0.0.1:8082' },
-  'multinic-viola-test-api': { env: { LISTEN_ADDR: ':8083' }, health: '127.0.0.1:8083' },
-  'multinic-inventory': {
-    env: { INVENTORY_ADDR: ':18082', INVENTORY_DB_PATH: '/data/inventory.db', INVENTORY_ANONYMOUS_ACCESS: 'true' },
-    health: '127.0.0.1:18082',
-  },
-}
-
 for (const [name, args] of Object.entries(recipes.services.starts)) {
-  const service = services[name]
+  const service = imageServices[name]
   if (!service) continue
   test(`${name} starts from its image for arm64 and answers`, async t => {
     const [program = '', ...rest] = commandOf('services', name, args)
@@ -78,7 +66,7 @@ for (const [name, args] of Object.entries(recipes.services.starts)) {
     const daemon = startDaemon(program, rest, { log: join(cp.dir, `${name}.log`), env })
     t.after(() => daemon.stop('SIGKILL'))
     const answer = () =>
-      request(`http://${service.health}/healthz`).then(({ statusCode }) => assert.equal(statusCode, 200))
+      request(`http://127.0.0.1:${service.port}/healthz`).then(({ statusCode }) => assert.equal(statusCode, 200))
     await waitForAnswer(name, daemon, answer, within)
   })
 }
@@ -95,7 +83,7 @@ test('the agent starts from its image for arm64, and reports that it has no inpu
 })
 
 test('every image is tested', () => {
-  const tested = [...Object.keys(services), 'multinic', 'multinic-agent']
+  const tested = [...Object.keys(imageServices), 'multinic', 'multinic-agent']
   const images = Object.values(recipes).flatMap(({ starts }) => Object.keys(starts))
   assert.deepEqual(tested.sort(), images.sort())
 })

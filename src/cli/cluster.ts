@@ -22,7 +22,10 @@ export async function clusterAccessOf({ env }: Pick<Io, 'env'>, flags: ClusterFl
   const { KUBECONFIG = '', HOME = '' } = env
   const path = flags.kubeconfig ?? (KUBECONFIG || join(HOME, '.kube/config'))
   return loadKubeconfig(path, flags.context).catch(error => {
-    throw new CliError(`cannot load the kubeconfig: ${messageOf(error)}; set --kubeconfig`, { cause: error })
+    throw new CliError(
+      `cannot load the kubeconfig: ${messageOf(error)}\nSet --kubeconfig FILE or KUBECONFIG, and --context NAME.`,
+      { cause: error },
+    )
   })
 }
 

@@ -102,6 +102,31 @@ test('of a list of kubeconfigs the first file that names an entry wins, and miss
   await assert.rejects(loadKubeconfig(`${folder}/a:${folder}/b`), /kubeconfig .*\/a:.*\/b: no such file/)
 })
 
+test('files that kubectl leaves behind merge: an empty one, and one whose lists are null', async () => {
+  const empty = join(folder, 'empty')
+  await writeFile(empty, '')
+  const lists = join(folder, 'lists')
+  const context = { cluster: 'c', user: 'u', namespace: 'of the first file' }
+  const other = [{ name: 'here', context }]
+  await writeFile(lists, JSON.stringify({ clusters: null, users: null, contexts: other, 'current-context': '' }))
+  const list = [empty, lists, await kubeconfig({ user: { token: 'x' }, context: { namespace: 'of the last' } })].join(
+    ':',
+  )
+  const { server, namespace } = await loadKubeconfig(list)
+  assert.deepEqual([server, namespace], ['https://10.0.0.1:6443', 'of the first file'])
+})
+
+test('an unknown context is an error that lists the contexts of all files', async () => {
+  const context = { cluster: 'c' }
+  const first = await kubeconfig({ user: {}, more: { contexts: [{ name: 'prod', context }] } })
+  const list = [first, await kubeconfig({ user: {} })].join(':')
+  await assert.rejects(loadKubeconfig(list, 'gone'), /contexts: no entry named gone; there are prod, here$/)
+  const none = await kubeconfig({ user: {}, more: { contexts: null } })
+  await assert.rejects(loadKubeconfig(none, 'gone'), /contexts: no entry named gone; there are none$/)
+  const unset = await kubeconfig({ user: {}, more: { 'current-context': '' } })
+  await assert.rejects(loadKubeconfig(unset), /current-context: missing; contexts: here$/)
+})
+
 const invalid: Record<string, [config: Config, message: RegExp]> = {
   'a server that is not a URL': [
     { cluster: { server: 'somewhere' }, user: {} },

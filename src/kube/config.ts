@@ -59,11 +59,17 @@ const User = z.object({
   username: z.unknown().optional(),
 })
 const Context = z.object({ cluster: Text, user: z.string().optional(), namespace: Text.optional() })
+/** kubectl writes null for a list without entries. */
+const listOf = <T extends z.ZodType>(entry: T) =>
+  z
+    .array(entry)
+    .nullish()
+    .transform(list => list ?? [])
 const Kubeconfig = z.object({
   'current-context': z.string().optional(),
-  clusters: z.array(z.object({ name: z.string(), cluster: z.unknown() })).default([]),
-  users: z.array(z.object({ name: z.string(), user: z.unknown() })).default([]),
-  contexts: z.array(z.object({ name: z.string(), context: z.unknown() })).default([]),
+  clusters: listOf(z.object({ name: z.string(), cluster: z.unknown() })),
+  users: listOf(z.object({ name: z.string(), user: z.unknown() })),
+  contexts: listOf(z.object({ name: z.string(), context: z.unknown() })),
 })
 /** A kubeconfig and the directory at which its relative paths start. */
 type Located = z.output<typeof Kubeconfig> & { directory: string }
@@ -87,7 +93,7 @@ export async function loadKubeconfig(path: string, context?: string): Promise<Cl
 async function kubeconfigAt(path: string, mayBeMissing: boolean): Promise<Located | undefined> {
   try {
     const text = await readFile(path, 'utf8')
-    return { ...validated(Kubeconfig, yamlFrom(text), ''), directory: resolve(dirname(path)) }
+    return locatedFrom(text, resolve(dirname(path)))
   } catch (error) {
     if (mayBeMissing && (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw explain(`kubeconfig ${path}`, error)
@@ -99,8 +105,12 @@ async function kubeconfigAt(path: string, mayBeMissing: boolean): Promise<Locate
  * have a local file such as our own token sent to another server.
  */
 export async function kubeconfigFrom(text: string, context?: string): Promise<ClusterAccess> {
-  const file = { ...validated(Kubeconfig, yamlFrom(text), ''), directory: '/' }
-  return accessFrom([file], { trusted: false }, context)
+  return accessFrom([locatedFrom(text, '/')], { trusted: false }, context)
+}
+
+/** An empty file has no entries, as in kubectl. */
+function locatedFrom(text: string, directory: string): Located {
+  return { ...validated(Kubeconfig, yamlFrom(text) ?? {}, ''), directory }
 }
 
 interface Origin {
@@ -110,7 +120,7 @@ interface Origin {
 
 async function accessFrom(files: readonly Located[], { trusted }: Origin, requested?: string): Promise<ClusterAccess> {
   const contextName = requested ?? files.map(file => file['current-context']).find(Boolean)
-  if (!contextName) throw new Error('current-context: missing, and no context was given')
+  if (!contextName) throw new Error(`current-context: missing; contexts: ${namesIn(files, 'contexts')}`)
 
   const context = validated(Context, named(files, 'contexts', contextName).context, `contexts[${contextName}].`)
   const clusterAt = `clusters[${context.cluster}].cluster.`
@@ -267,13 +277,20 @@ function validated<S extends z.ZodType>(schema: S, value: unknown, at: string): 
   throw new Error(lines.join('; '))
 }
 
+type Field = 'clusters' | 'users' | 'contexts'
+
+function namesIn(files: readonly Located[], field: Field): string {
+  const names = files.flatMap(file => file[field].map(({ name }) => name))
+  return [...new Set(names)].join(', ') || 'none'
+}
+
 /** The entry of the first file that names it, with the directory of that file. */
-function named<F extends 'clusters' | 'users' | 'contexts'>(files: readonly Located[], field: F, name: string) {
+function named<F extends Field>(files: readonly Located[], field: F, name: string) {
   for (const file of files) {
     const found: Located[F][number] | undefined = file[field].find(one => one.name === name)
     if (found) return { ...found, directory: file.directory }
   }
-  throw new Error(`${field}: no entry named ${name}`)
+  throw new Error(`${field}: no entry named ${name}; there are ${namesIn(files, field)}`)
 }
 
 /** The message of the parser would quote the line, which may contain a token. */

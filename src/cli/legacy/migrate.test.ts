@@ -238,7 +238,7 @@ const failures: Record<string, [words: string[], stdin: string, said: RegExp]> =
   'a kubeconfig that is not there': [
     ['plan', '--kubeconfig', '/none'],
     '',
-    /cannot load the kubeconfig: .*set --kubeconfig/,
+    /cannot load the kubeconfig: .*\nSet --kubeconfig FILE/s,
   ],
 }
 

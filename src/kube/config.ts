@@ -245,7 +245,7 @@ export function tokenFromFile(path: string, now?: () => number): () => Promise<s
   }
 }
 
-/** A file that is renewed from outside. `what` names it in errors. */
+/** A file that is renewed from outside; its last text, while it is being replaced. `what` names it in errors. */
 function textFromFile(path: string, what: string, now = () => performance.now()): () => Promise<string> {
   let cached: { text: string; version: string; at: number } | undefined
   return async () => {
@@ -256,6 +256,7 @@ function textFromFile(path: string, what: string, now = () => performance.now())
       cached = { text: await readFile(path, 'utf8'), version, at: now() }
       return cached.text
     } catch (error) {
+      if (cached) return cached.text
       throw explain(what, error)
     }
   }

@@ -4,9 +4,10 @@
  */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { Agent, WebSocket } from 'undici'
+import { WebSocket } from 'undici'
 import { withoutSlash } from '../contract/url.ts'
 import type { ClusterAccess } from './config.ts'
+import { connectionsTo, currentCertificates } from './connections.ts'
 
 export interface PortForward {
   /** `http://127.0.0.1:port`. */
@@ -26,18 +27,7 @@ const [dataChannel, errorChannel] = [0, 1]
 const maxBufferedBytes = 1024 * 1024
 
 export async function forwardPort(access: ClusterAccess, target: ForwardTarget): Promise<PortForward> {
-  const { ca, servername, insecure } = access
-  const { cert, key } = (await access.identity?.()) ?? access
-  const dispatcher = new Agent({
-    allowH2: false,
-    connect: {
-      rejectUnauthorized: !insecure,
-      ...(ca && { ca }),
-      ...(cert && { cert }),
-      ...(key && { key }),
-      ...(servername && { servername }),
-    },
-  })
+  const dispatcher = connectionsTo(access, await currentCertificates(access), { connectTimeoutMs: 10_000 })
   const pathOf = ({ namespace, pod, port }: ForwardTarget) =>
     `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward?ports=${port}`
   const url = `${withoutSlash(access.server).replace(/^http/, 'ws')}${pathOf(target)}`

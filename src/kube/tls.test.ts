@@ -1,14 +1,19 @@
 /** Server and client certificates against a real TLS server. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
+import { makeCertificates } from '../../sandbox/kube/access/certificates.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { type HttpStub, json, serve } from '../../test/support/http-stub.ts'
 import { connectKube } from './client.ts'
-import { type ClusterAccess, loadKubeconfig } from './config.ts'
+import { type ClusterAccess, inClusterAccess, loadKubeconfig } from './config.ts'
 import { isRetryable } from './errors.ts'
 import { nodes } from './resources.ts'
 
@@ -116,10 +121,54 @@ test('certificates in files are read again when the files change', async () => {
     await assert.rejects(seen(), /certificate/)
     await write({ 'files.ca': ca })
     assert.equal(await seen(), 'stranger')
-    await write({ 'files.crt': cert, 'files.key': key })
+    await write({ 'files.crt': cert })
+    assert.equal(await seen(), 'stranger', 'the old pair, while only one of the two files is new')
+    await write({ 'files.key': key })
     assert.equal(await seen(), 'known')
+    await Promise.all(['files.ca', 'files.crt', 'files.key'].map(name => rm(at(name))))
+    assert.equal(await seen(), 'known', 'the old files, while somebody replaces them')
   } finally {
     await kube.close()
+  }
+})
+
+test('a Pod trusts a new CA of its cluster without a restart, and its watches go on', async () => {
+  const dir = join(folder, 'serviceaccount')
+  const write = async (name: string, text: string) => {
+    await writeFile(join(dir, `${name}.new`), text)
+    await rename(join(dir, `${name}.new`), join(dir, name))
+  }
+  const [first, second] = [makeCertificates(['127.0.0.1']), makeCertificates(['127.0.0.1'])]
+  await mkdir(dir)
+  await write('ca.crt', first.ca)
+  await write('token', 'x')
+  const watches: ServerResponse[] = []
+  const rotating = createServer(first, ({ url = '' }, response) => {
+    if (url.includes('watch=')) watches.push(response.writeHead(200))
+    // A connection that ends with its response: the next request needs a new one.
+    else json(response, 200, { metadata: { resourceVersion: '1' }, items: [] }, { connection: 'close' })
+  })
+  await new Promise<void>(resolve => rotating.listen(0, '127.0.0.1', resolve))
+  const { port } = rotating.address() as AddressInfo
+  const env = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: String(port) }
+  const kube = connectKube(inClusterAccess(env, dir), { attempts: 1 })
+  const list = async () => (await kube.list(nodes)).resourceVersion
+  try {
+    assert.equal(await list(), '1')
+    const watch = kube.watch(nodes, { resourceVersion: '1' })[Symbol.asyncIterator]()
+    const event = watch.next()
+    await eventually(() => assert.equal(watches.length, 1))
+    rotating.setSecureContext(second)
+    await assert.rejects(list(), /certificate/)
+    await write('ca.crt', second.ca)
+    assert.equal(await list(), '1')
+    const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'w1', resourceVersion: '2' } }
+    watches[0]?.write(`${JSON.stringify({ type: 'ADDED', object })}\n`)
+    assert.equal((await event).value?.object.metadata.name, 'w1')
+  } finally {
+    await kube.close()
+    rotating.closeAllConnections()
+    await new Promise(resolve => rotating.close(resolve))
   }
 })
 

@@ -4,13 +4,14 @@
  * Watches use a separate pool without a limit, so that a request never waits for a watch.
  */
 import { isUtf8 } from 'node:buffer'
-import { type Dispatcher, Pool, ProxyAgent } from 'undici'
+import type { Dispatcher } from 'undici'
 import { withoutSlash } from '../contract/url.ts'
 import { BodyError, readBody } from '../runtime/bounded-body.ts'
 import { explain } from '../runtime/errors.ts'
 import { retry } from '../runtime/retry.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Certificates, ClusterAccess } from './config.ts'
+import { connectionsTo, currentCertificates, isPair, loadedCertificates } from './connections.ts'
 import { isRetryable, KubeError, kubeErrorFrom, timedOut } from './errors.ts'
 import { parseWithoutManagedFields } from './managed-fields.ts'
 
@@ -53,46 +54,28 @@ export interface Transport {
 export function createTransport(access: ClusterAccess, options: TransportOptions): Transport {
   const { origin, pathname } = new URL(access.server)
   const base = withoutSlash(pathname)
-  const tlsFor = ({ ca, cert, key }: Certificates) => ({
-    timeout: Math.min(10_000, options.requestTimeoutMs),
-    allowH2: false,
-    keepAlive: true,
-    keepAliveInitialDelay: 30_000,
-    rejectUnauthorized: !access.insecure,
-    ...(ca && { ca }),
-    ...(cert && { cert }),
-    ...(key && { key }),
-    ...(access.servername && { servername: access.servername }),
-  })
-  const pool = (connections: number | null, tls: ReturnType<typeof tlsFor>): Dispatcher => {
-    const poolOptions = {
-      connections,
-      pipelining: 1,
-      // A Go server chooses HTTP/2 if it is offered, which puts watches and requests on one connection.
-      allowH2: false,
-      keepAliveTimeout: 30_000,
-      headersTimeout: options.requestTimeoutMs,
-      bodyTimeout: 0,
-    }
-    return access.proxy
-      ? new ProxyAgent({ ...poolOptions, uri: access.proxy, requestTls: tls })
-      : new Pool(origin, { ...poolOptions, connect: tls })
-  }
   const poolsFor = (certificates: Certificates) => {
-    const tls = tlsFor(certificates)
-    return { certificates, requests: pool(32, tls), watches: pool(null, tls) }
+    const pool = (connections: number | null) =>
+      connectionsTo(access, certificates, {
+        connectTimeoutMs: Math.min(10_000, options.requestTimeoutMs),
+        connections,
+        keepAliveTimeout: 30_000,
+        headersTimeout: options.requestTimeoutMs,
+        bodyTimeout: 0,
+      })
+    return { certificates, requests: pool(32), watches: pool(null) }
   }
-  let pools = poolsFor(access)
+  let pools = poolsFor(loadedCertificates(access))
 
   /** New certificates need new connections; running requests end on the old ones. */
   async function poolFor(use: 'requests' | 'watches'): Promise<Dispatcher> {
-    const { certificates: old } = pools
-    const current = { ...old, ...(await access.certificates?.()), ...(await access.identity?.()) }
-    if (current.ca !== old.ca || current.cert !== old.cert || current.key !== old.key) {
-      const { requests, watches } = pools
+    const current = await currentCertificates(access)
+    const { certificates: old, requests, watches } = pools
+    const isNew = current.ca !== old.ca || current.cert !== old.cert || current.key !== old.key
+    if (isNew && isPair(current)) {
       pools = poolsFor(current)
-      for (const old of [requests, watches])
-        old.close().catch(error => options.log.debug('cannot close connections', { error }))
+      for (const pool of [requests, watches])
+        pool.close().catch(error => options.log.debug('cannot close connections', { error }))
     }
     return pools[use]
   }

@@ -11,7 +11,8 @@ export interface HttpProxy {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export async function startProxy(): Promise<HttpProxy> {
+/** `hosts` are names that only the proxy knows. */
+export async function startProxy(hosts: Record<string, string> = {}): Promise<HttpProxy> {
   const requests: string[] = []
   const sockets = new Set<Socket>()
   const server = createServer((incoming, outgoing) => {
@@ -28,13 +29,13 @@ export async function startProxy(): Promise<HttpProxy> {
   server.on('connect', (incoming, client: Socket, head: Buffer) => {
     const [host = '', port] = (incoming.url ?? '').split(':')
     requests.push(incoming.url ?? '')
-    const target = connect(Number(port), host, () => {
+    const target = connect(Number(port), hosts[host] ?? host, () => {
       client.write('HTTP/1.1 200 Connection established\r\n\r\n')
       target.write(head)
       target.pipe(client).pipe(target)
     })
     target.on('error', () => client.destroy())
-    client.on('error', () => target.destroy())
+    client.on('error', () => target.destroy()).on('close', () => target.destroy())
   })
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)

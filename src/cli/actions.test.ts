@@ -216,6 +216,7 @@ test('plan reads YAML with other objects beside it, and shows the result', async
     ],
     verdicts,
     heldRemovals: [],
+    moves: [{ nodeName: 'w2', portId: 'p2', from: 'multinic4', to: 'multinic0' }],
   }
   const file = join(dir, 'config.yaml')
   await writeFile(file, `${stringify({ kind: 'Secret', metadata: { name: 'key' } })}---\n${stringify(config)}`)
@@ -237,6 +238,7 @@ port port-late  ignored
 `),
     out,
   )
+  assert.match(out, /number of their subnet\n {2}w2 {2}multinic4 → multinic0 {2}port p2/)
 })
 
 test('plan reads JSON from standard input; an invalid config ends with no and a remedy', async () => {

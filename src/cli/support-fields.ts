@@ -121,7 +121,9 @@ const secretRef = fields('name key')
 
 const openstackConfig = whole({
   spec: fields('subnetID subnetName deletionPolicy', {
+    subnets: [fields('id name index')],
     subnetIDs: [text],
+    cloudSecretRef: fields('name key cloud'),
     vmNames: [text],
     credentials: fields('openstackProviderID k8sProviderID projectID'),
     settings,

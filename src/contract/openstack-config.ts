@@ -2,6 +2,7 @@
  * OpenstackConfig: which ports of which VMs become interfaces, and the result of the last syncs.
  */
 import { z } from 'zod'
+import { maxInterfaces } from './interface-fields.ts'
 import type { KubeObject, Resource } from './object.ts'
 import { settings } from './settings.ts'
 import { conditions, generation, opaqueId, timestamp } from './text.ts'
@@ -33,10 +34,40 @@ const cloudSecretRef = z
       'Cloud and account in a clouds.yaml, instead of Contrabass. The key cacert of the Secret has a private certificate authority.',
   })
 
+const subnetRef = z
+  .object({
+    id: opaqueId.optional().meta({ description: 'ID of the subnet.' }),
+    name: z
+      .string()
+      .min(1)
+      .max(255)
+      .optional()
+      .meta({ description: 'Name of the subnet (not of a network); it must be unique in the project.' }),
+    index: z
+      .int32()
+      .min(0)
+      .max(maxInterfaces - 1)
+      .optional()
+      .meta({
+        description:
+          'Number of the interface that a port of this subnet becomes, on every node. Default: the lowest free number that no subnet has.',
+      }),
+  })
+  .meta({
+    'x-kubernetes-validations': [
+      { rule: 'has(self.id) != has(self.name)', message: 'exactly one of id and name is required' },
+    ],
+  })
+
 const deprecated = z.string().max(1024).optional().meta({ description: 'Deprecated and ignored.' })
 
 export const openstackConfigSpec = z
   .object({
+    subnets: z.array(subnetRef).max(64).optional().meta({
+      description:
+        'Subnets whose ports are selected, in order of preference, each with the number of its interfaces. Instead of subnetIDs, subnetID and subnetName.',
+      'x-kubernetes-list-type': 'atomic',
+    }),
     subnetIDs: z.array(opaqueId).max(64).optional().meta({
       description:
         'Subnets whose ports are selected, in order of preference. Takes precedence over subnetID and subnetName.',
@@ -102,8 +133,8 @@ export const openstackConfigSpec = z
     description: 'Which ports of which VMs become interfaces of their nodes.',
     'x-kubernetes-validations': [
       {
-        rule: "(has(self.subnetIDs) && size(self.subnetIDs) > 0) || (has(self.subnetID) && self.subnetID != '') || (has(self.subnetName) && self.subnetName != '')",
-        message: 'one of subnetIDs, subnetID and subnetName is required',
+        rule: "(has(self.subnets) && size(self.subnets) > 0) != ((has(self.subnetIDs) && size(self.subnetIDs) > 0) || (has(self.subnetID) && self.subnetID != '') || (has(self.subnetName) && self.subnetName != ''))",
+        message: 'either subnets, or one of subnetIDs, subnetID and subnetName is required',
       },
       {
         rule: 'has(self.cloudSecretRef) != (has(self.credentials) && has(self.credentials.openstackProviderID))',

@@ -50,6 +50,10 @@ export const planAnswer = z.object({
   heldRemovals: z.array(z.string()).meta({
     description: 'Removals that would be on hold until you approve them, because too many ports disappeared at once.',
   }),
+  moves: z
+    .array(z.object({ nodeName: z.string(), portId: z.string(), from: z.string(), to: z.string() }))
+    .optional()
+    .meta({ description: 'Interfaces that keep another number than spec.subnets gives their subnet.' }),
   error: z.object({ reason: z.string(), message: z.string(), remedy: z.string().optional() }).optional(),
 })
 

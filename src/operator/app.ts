@@ -165,6 +165,7 @@ async function planOf(config: OpenstackConfig, dryRun: OperatorApiDeps['dryRun']
       })),
       verdicts: plan.verdicts.map(one => toOperatorVerdict(key, one, providerId)),
       heldRemovals: plan.removalsOnHold,
+      moves: plan.moves,
       ...(cloudState.novaError && { error: planError(cloudState.novaError) }),
     }
   } catch (error) {

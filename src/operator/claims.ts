@@ -4,9 +4,10 @@
  */
 import { type OpenstackConfig, providerIdOf } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
-import { selectorOf, serverIdOf } from './observe.ts'
+import { serverIdOf } from './observe.ts'
 import type { Claim } from './observed-state.ts'
 import type { Policy } from './policy.ts'
+import { subnetRefsOf } from './subnets.ts'
 
 export function claimsOf(
   all: readonly OpenstackConfig[],
@@ -20,12 +21,7 @@ export function claimsOf(
     .map(other => ({
       source: keyOf(other),
       vmIds: other.spec.vmNames.flatMap(entry => serverIdOf(entry) ?? []),
-      subnetIds: subnetIdsOf(other),
+      subnetIds: subnetRefsOf(other.spec).flatMap(({ id }) => id ?? []),
+      indexes: (other.spec.subnets ?? []).flatMap(({ index }) => index ?? []),
     }))
-}
-
-function subnetIdsOf({ spec }: OpenstackConfig): string[] {
-  if (!spec.subnetIDs?.length && !spec.subnetID) return []
-  const selector = selectorOf(spec)
-  return 'ids' in selector ? selector.ids : []
 }

@@ -114,15 +114,15 @@ const faults: Record<string, [inject: () => unknown, expected: RegExp]> = {
       await environment.kube.patch(crds, { name }, { spec: { versions } })
       await eventually(() => edit({ spec: { subnetIDs: null } }))
     },
-    /^False SubnetRequired: no subnet is selected: set subnetIDs, subnetID or subnetName/,
+    /^False SubnetRequired: no subnet is selected: set subnets, subnetIDs, subnetID or subnetName/,
   ],
   'a subnet does not exist': [
     () => edit({ spec: { subnetIDs: [storage.id, 'nowhere'] } }),
-    /^False SubnetNotFound: subnet nowhere not found: correct subnetIDs or subnetID/,
+    /^False SubnetNotFound: subnet not found: nowhere \(spec\.subnetIDs\)/,
   ],
   'a subnet name does not exist': [
     () => edit({ spec: { subnetIDs: null, subnetName: 'nowhere' } }),
-    /^False SubnetNotFound: subnet nowhere not found in the project: correct subnetName/,
+    /^False SubnetNotFound: subnet not found: nowhere \(spec\.subnetName\)/,
   ],
   'a subnet name is not unique': [
     () => {

@@ -82,7 +82,11 @@ const changes = {
     expected: 'subnet-new',
   },
   source: {
-    given: { ...cloudWith(), vms: [], claims: [{ source: 'ns/other', vmIds: ['vm-1'], subnetIds: [subnet.id] }] },
+    given: {
+      ...cloudWith(),
+      vms: [],
+      claims: [{ source: 'ns/other', vmIds: ['vm-1'], indexes: [], subnetIds: [subnet.id] }],
+    },
     expected: 'ns/other',
   },
 } satisfies Record<keyof Interface, Change>

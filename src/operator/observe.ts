@@ -4,16 +4,17 @@
  */
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { messageOf } from '../runtime/errors.ts'
-import type { Cloud, Port, Server, Subnet } from './cloud.ts'
+import type { Cloud, Port, Server } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
-import { identityOf, type PortCheck, type SelectionRules, type Vm } from './observed-state.ts'
+import { identityOf, type PortCheck, type SelectedSubnet, type SelectionRules, type Vm } from './observed-state.ts'
 import type { MissingPort } from './plan.ts'
+import { selectedSubnets, subnetRefsOf } from './subnets.ts'
 import { SyncError, stage } from './sync-error.ts'
 
 export interface CloudState {
   vms: Vm[]
   ports: Port[]
-  subnets: Subnet[]
+  subnets: SelectedSubnet[]
   subnetsSelectedById: boolean
   mtuByNetwork: Map<string, number>
   /** The compute service did not answer: known nodes keep their names, new VMs wait. */
@@ -28,11 +29,11 @@ export async function observeCloud(
   settings: SyncSettings,
   signal: AbortSignal,
 ): Promise<CloudState> {
-  const selector = selectorOf(spec)
+  const refs = subnetRefsOf(spec)
   await stage('KeystoneError', () => cloud.check(signal))
   const [{ vms, novaError }, subnets] = await Promise.all([
     observeVms(cloud, spec, settings, signal),
-    selectedSubnets(cloud, selector, signal),
+    selectedSubnets(cloud, refs, signal),
   ])
   const vmIds = vms.flatMap(vm => vm.id ?? [])
   const subnetIds = subnets.map(subnet => subnet.id)
@@ -42,38 +43,8 @@ export async function observeCloud(
     stage('NeutronSubnetError', () => cloud.networks(networkIds, signal)),
   ])
   const mtuByNetwork = new Map([...networks.values()].flatMap(({ id, mtu }) => (mtu === undefined ? [] : [[id, mtu]])))
-  return { vms, ports, subnets, subnetsSelectedById: 'ids' in selector, mtuByNetwork, ...(novaError && { novaError }) }
-}
-
-type Selector = { ids: string[] } | { name: string }
-
-/** In the order subnetIDs, subnetID, subnetName: the first field that is set applies. */
-export function selectorOf(spec: Spec): Selector {
-  const ids = [...new Set((spec.subnetIDs ?? []).map(id => id.trim()).filter(id => id !== ''))]
-  if (ids.length > 0) return { ids }
-  if (spec.subnetID?.trim()) return { ids: [spec.subnetID.trim()] }
-  if (spec.subnetName?.trim()) return { name: spec.subnetName.trim() }
-  throw new SyncError('SubnetRequired', 'no subnet is selected: set subnetIDs, subnetID or subnetName')
-}
-
-async function selectedSubnets(cloud: Cloud, selector: Selector, signal: AbortSignal): Promise<Subnet[]> {
-  if ('name' in selector) {
-    const { name } = selector
-    const found = await stage('NeutronSubnetError', () => cloud.subnetsByName(name, signal))
-    if (found.length === 0)
-      throw new SyncError('SubnetNotFound', `subnet ${name} not found in the project: correct subnetName`)
-    if (found.length > 1)
-      throw new SyncError(
-        'SubnetNotUnique',
-        `${found.length} subnets have the name ${name} (${found.map(subnet => subnet.id).join(', ')}): select one by subnetID`,
-      )
-    return found
-  }
-  const found = await stage('NeutronSubnetError', () => cloud.subnets(selector.ids, signal))
-  const missing = selector.ids.filter(id => !found.has(id))
-  if (missing.length > 0)
-    throw new SyncError('SubnetNotFound', `subnet ${missing.join(', ')} not found: correct subnetIDs or subnetID`)
-  return selector.ids.flatMap(id => found.get(id) ?? [])
+  const subnetsSelectedById = refs.every(({ id }) => id !== undefined)
+  return { vms, ports, subnets, subnetsSelectedById, mtuByNetwork, ...(novaError && { novaError }) }
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i

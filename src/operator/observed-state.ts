@@ -40,6 +40,13 @@ export interface Claim {
   source: string
   vmIds: readonly string[]
   subnetIds: readonly string[]
+  /** Numbers that its subnets have. */
+  indexes: readonly number[]
+}
+
+export interface SelectedSubnet extends Subnet {
+  /** Number of the interface that a port of it becomes. Absent: any free number. */
+  index?: number
 }
 
 export interface SelectionRules {
@@ -56,7 +63,7 @@ export interface Observed {
   source: string
   rules: SelectionRules
   /** The selected subnets, in the user's order. */
-  subnets: readonly Subnet[]
+  subnets: readonly SelectedSubnet[]
   /** The user selects subnets by id, so a subnet that is no longer selected is an edit of the user. */
   subnetsSelectedById: boolean
   mtuByNetwork: ReadonlyMap<string, number>

@@ -40,6 +40,7 @@ const selects = (n: number, more: Partial<Claim> = {}): Claim => ({
   source: `ns/other-${n}`,
   vmIds: [`vm-${n}`],
   subnetIds: ['storage'],
+  indexes: [9],
   ...more,
 })
 

@@ -125,7 +125,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     {
       ports: [aPort(1), aPort(2)],
       delivered: [aNode([aNic(1, 0, { source: 'ns/other', mtu: 1400 })])],
-      claims: [{ source: 'ns/other', vmIds: ['vm-1'], subnetIds: [] }],
+      claims: [{ source: 'ns/other', vmIds: ['vm-1'], subnetIds: [], indexes: [] }],
     },
     ['send worker-1 0=port-1 1=port-2', 'port-1 SelectedByOther'],
   ],
@@ -134,7 +134,11 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     ['send worker-1 0=port-1'],
   ],
   'an interface that another object selects too is handed over': [
-    { vms: [vm2], delivered: [one], claims: [{ source: 'ns/heir', vmIds: ['vm-1'], subnetIds: ['storage'] }] },
+    {
+      vms: [vm2],
+      delivered: [one],
+      claims: [{ source: 'ns/heir', vmIds: ['vm-1'], subnetIds: ['storage'], indexes: [] }],
+    },
     ['send worker-1 0=port-1'],
   ],
   'an interface of an older operator, without source or port id, keeps its index by its MAC address': [

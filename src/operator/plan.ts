@@ -8,6 +8,7 @@
 import { equalInterfaces, type Interface, interfaceName, maxInterfaces } from '../contract/interfaces.ts'
 import type { Port } from './cloud.ts'
 import { assignIndexes, type Candidate } from './interface-indexes.ts'
+import { type Move, movesOf } from './moves.ts'
 import { type NodeName, nodeNames, vmVerdicts } from './node-names.ts'
 import { type Claim, type DeliveredNode, identityOf, type Observed } from './observed-state.ts'
 import { hasNodeAddress, isRefusedAsPrimary, primaryPort } from './primary-port.ts'
@@ -51,6 +52,8 @@ export interface Plan {
   uncheckedVms: string[]
   /** As the status lists them. */
   removalsOnHold: string[]
+  /** Interfaces that keep another number than their subnet until a person asks for the move. */
+  moves: Move[]
   /** Selected ports that are DOWN, by node. */
   down: { nodeName: string; portId: string }[]
   /** Ports that may be ready within seconds. */
@@ -69,12 +72,10 @@ export function planNodes(observed: Observed): Plan {
     const concerned = own.some(({ vmId, outcome }) => vms.has(vmId ?? '') || outcome.action !== 'ignore')
     if (concerned) drafts.set(node.nodeName, draftOf(node, own, onHold, observed))
   }
-  const verdicts = [
-    ...selectNewPorts(observed, delivered, names, drafts),
-    ...deliveredVerdicts(observed, delivered, onHold),
-    ...vmVerdicts(observed, names),
-  ]
+  const newVerdicts = selectNewPorts(observed, delivered, names, drafts)
   const nodes = [...drafts.values()].map(toNodePlan)
+  const verdicts = [...newVerdicts, ...deliveredVerdicts(observed, delivered, onHold), ...vmVerdicts(observed, names)]
+  const moves = movesOf(nodes, observed)
   const unchecked = delivered.filter(({ outcome }) => outcome.action === 'checkVm')
   return {
     nodes,
@@ -82,6 +83,7 @@ export function planNodes(observed: Observed): Plan {
     missingPorts: delivered.filter(({ outcome }) => outcome.action === 'check').map(toMissingPort),
     uncheckedVms: [...new Set(unchecked.flatMap(({ vmId }) => vmId ?? []))],
     removalsOnHold: [...onHold].map(removalText),
+    moves,
     down: downPorts(nodes, observed),
     waiting: verdicts.filter(({ reason }) => notReadyYet.has(reason)).flatMap(({ portId }) => portId ?? []),
   }
@@ -159,6 +161,7 @@ function selectNewPorts(
   const unique = new Map(observed.ports.map(port => [port.id, port]))
   const ports = Map.groupBy(unique.values(), port => port.serverId)
   const byName = new Map(observed.delivered.map(node => [node.nodeName, node]))
+  const reserved = reservedByOthers(observed.claims)
   return [...vmsById(observed.vms).keys()].flatMap((vmId): Verdict[] => {
     const own = ports.get(vmId) ?? []
     const node = byVm.get(vmId)
@@ -175,8 +178,20 @@ function selectNewPorts(
     if (candidates.length === 0) return refused
     const draft = drafts.get(name.node) ?? newDraft(name.node, vmId, byName.get(name.node))
     drafts.set(name.node, draft)
-    return [...refused, ...addPorts(draft, vmId, candidates, observed)]
+    return [...refused, ...addPorts(draft, vmId, candidates, reserved.get(vmId) ?? new Set(), observed)]
   })
+}
+
+/** By VM, the indexes that other OpenstackConfigs give their subnets. */
+function reservedByOthers(claims: readonly Claim[]): Map<string, Set<number>> {
+  const reserved = new Map<string, Set<number>>()
+  for (const { vmIds, indexes } of claims)
+    for (const vmId of indexes.length > 0 ? vmIds : []) {
+      const ofVm = reserved.get(vmId) ?? new Set()
+      for (const index of indexes) ofVm.add(index)
+      reserved.set(vmId, ofVm)
+    }
+  return reserved
 }
 
 function deliveredPorts(delivered: readonly DeliveredInterface[]): (port: Port) => boolean {
@@ -191,15 +206,28 @@ function judge(port: Port, node: DeliveredNode | undefined, observed: Observed):
   if (hasNodeAddress(port, node)) return { refusal: primaryPort }
   const match = addressesIn(port, observed.subnets)
   if (!('subnet' in match)) return { refusal: match }
-  const refusal = refusalOfNew(port, observed.rules)
+  const refusal = refusalOfNew(port, observed.rules) ?? indexConflict(match)
   return refusal ? { refusal } : { match }
 }
 
-function addPorts(draft: Draft, vmId: string, candidates: Candidate[], observed: Observed): Verdict[] {
-  const { assigned, overflow } = assignIndexes(
-    candidates,
-    draft.interfaces.map(nic => nic.index),
-  )
+function indexConflict({ conflicting }: Match): Refusal | undefined {
+  if (!conflicting) return undefined
+  const texts = conflicting.map(({ name, id, index }) => `${name || id} (${index})`)
+  return {
+    reason: 'IndexConflict',
+    message: `the port has addresses in subnets with different indexes: ${texts.join(', ')}`,
+  }
+}
+
+function addPorts(
+  draft: Draft,
+  vmId: string,
+  candidates: Candidate[],
+  reserved: ReadonlySet<number>,
+  observed: Observed,
+): Verdict[] {
+  const { interfaces } = draft
+  const { assigned, blocked, overflow } = assignIndexes(candidates, { interfaces, subnets: observed.subnets, reserved })
   for (const { candidate, index } of assigned) {
     const name = interfaceName(index)
     draft.interfaces.push({ index, name, ...contentOf(candidate.port, candidate.match, observed) })
@@ -207,14 +235,17 @@ function addPorts(draft: Draft, vmId: string, candidates: Candidate[], observed:
   }
   return [
     ...assigned.map(({ candidate, index }) => selected(candidate.port.id, vmId, interfaceName(index))),
-    ...overflow.map(
-      ({ port }): Verdict => ({
-        portId: port.id,
-        vm: vmId,
-        reason: 'LimitReached',
-        message: `${draft.nodeName} already has ${maxInterfaces} interfaces`,
-      }),
-    ),
+    ...blocked.map(({ candidate, by }): Verdict => {
+      const message = `${by.name} of ${draft.nodeName} is port ${identityOf(by)} of another subnet`
+      return { portId: candidate.port.id, vm: vmId, reason: 'IndexInUse', message }
+    }),
+    ...overflow.map(({ port }): Verdict => {
+      const isFull = draft.interfaces.length >= maxInterfaces
+      const message = isFull
+        ? `${draft.nodeName} already has ${maxInterfaces} interfaces`
+        : `the free numbers of ${draft.nodeName} belong to other subnets`
+      return { portId: port.id, vm: vmId, reason: 'LimitReached', message }
+    }),
   ]
 }
 

@@ -7,7 +7,7 @@ import { contains, formatCidr, parseCidr, parseIp } from '../contract/address.ts
 import type { Interface } from '../contract/interfaces.ts'
 import type { VerdictReason } from '../contract/reasons/catalogue.ts'
 import type { Port, Subnet } from './cloud.ts'
-import type { Observed, SelectionRules } from './observed-state.ts'
+import type { Observed, SelectedSubnet, SelectionRules } from './observed-state.ts'
 
 /** On a port, or on a VM when there is no port. */
 export interface Verdict {
@@ -71,10 +71,14 @@ export interface Match {
   address: string
   /** All matching addresses with their prefix length, if there are several. */
   addresses: string[]
+  /** The index of the subnets that the port has addresses in. */
+  index?: number
+  /** These subnets have different indexes. */
+  conflicting?: readonly SelectedSubnet[]
 }
 
 /** The port's addresses in the selected subnets, or a refusal if it has none. */
-export function addressesIn(port: Port, subnets: readonly Subnet[]): Match | Refusal {
+export function addressesIn(port: Port, subnets: readonly SelectedSubnet[]): Match | Refusal {
   const selected = new Map(subnets.map((subnet, order) => [subnet.id, { order, subnet }]))
   const all = port.addresses
     .flatMap(({ subnetId, address }) => {
@@ -84,10 +88,22 @@ export function addressesIn(port: Port, subnets: readonly Subnet[]): Match | Ref
     .sort((a, b) => a.order - b.order)
   const usable = all.filter(({ subnet }) => subnet.networkId === port.networkId)
   const [first] = usable
-  if (first) return { ...first, addresses: usable.length > 1 ? usable.flatMap(withPrefix) : [] }
+  if (first)
+    return {
+      ...first,
+      addresses: usable.length > 1 ? usable.flatMap(withPrefix) : [],
+      ...indexIn(usable.map(({ subnet }) => subnet)),
+    }
   if (all.length > 0)
     return { reason: 'NetworkMismatch', message: 'the selected subnet belongs to another network than the port' }
   return { reason: 'NotSelected', message: 'the port has no address in a selected subnet' }
+}
+
+function indexIn(subnets: readonly SelectedSubnet[]): Pick<Match, 'index' | 'conflicting'> {
+  const numbered = subnets.filter(({ index }) => index !== undefined)
+  const [index, ...others] = new Set(numbered.flatMap(({ index }) => index ?? []))
+  if (others.length > 0) return { conflicting: numbered }
+  return index === undefined ? {} : { index }
 }
 
 function withPrefix({ address, subnet }: { address: string; subnet: Subnet }): string[] {

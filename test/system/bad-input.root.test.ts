@@ -26,7 +26,7 @@ const refusedConfigs: Record<string, [change: (config: OpenstackConfig) => void,
   'without a VM': [config => Object.assign(config.spec, { vmNames: [] }), /spec\.vmNames/],
   'without a subnet': [
     config => Object.assign(config.spec, { subnetIDs: [] }),
-    /one of subnetIDs, subnetID and subnetName/,
+    /either subnets, or one of subnetIDs, subnetID and subnetName/,
   ],
   'with an invalid duration': [
     config => Object.assign(config.spec, { settings: { pollFastInterval: 'soon' } }),

@@ -144,6 +144,7 @@ export const en = {
     remove: 'would be removed',
     keep: 'unchanged',
     removalsOnHold: 'removals that would be on hold until you approve them',
+    moves: 'interfaces that keep their number, and the number of their subnet',
     error: 'error',
     counts: { send: 'to send', remove: 'to remove', keep: 'unchanged' },
     impossible: 'cannot be planned',

@@ -142,6 +142,7 @@ export const ko: Messages = {
     remove: '제거 예정',
     keep: '변경 없음',
     removalsOnHold: '승인이 필요한 제거',
+    moves: '현재 번호를 유지하는 인터페이스와 서브넷에 지정된 번호',
     error: '오류',
     counts: { send: '전달', remove: '제거', keep: '변경 없음' },
     impossible: '계획할 수 없음',

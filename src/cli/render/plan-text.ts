@@ -20,13 +20,24 @@ const signs: Record<Node['action'], { sign: string; tone: Tone }> = {
 
 export function planLines(name: string, plan: PlanAnswer, options: RenderOptions): string[] {
   const { paint, texts } = options
-  const { nodes, verdicts, heldRemovals, error } = plan
+  const { nodes, verdicts, heldRemovals, moves = [], error } = plan
   const ignored = verdicts.filter(({ reason }) => verdictKind(reason) === 'ignored')
   const blocks = [
     ...nodes.map(node => nodeLines(node, options)),
     ...ignored.map(verdict => verdictLines(verdict, options)),
     ...(heldRemovals.length > 0
       ? [[paint('busy', texts.plan.removalsOnHold), ...heldRemovals.map(removal => `  ${removal}`)]]
+      : []),
+    ...(moves.length > 0
+      ? [
+          [
+            paint('busy', texts.plan.moves),
+            ...aligned(
+              moves.map(({ nodeName, portId, from, to }) => [nodeName, `${from} → ${to}`, `${texts.port} ${portId}`]),
+              paint,
+            ).map(line => `  ${line}`),
+          ],
+        ]
       : []),
     ...(error ? [[paint('bad', texts.plan.error), ...reasonLines(error, options).map(line => `  ${line}`)]] : []),
   ]

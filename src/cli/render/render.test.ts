@@ -80,7 +80,7 @@ const trees: Record<string, [InventoryRecord[], OpenstackConfig[], string[]]> = 
       '└─ OpenstackConfig ns/main  not ready',
       '      SubnetRequired: The OpenstackConfig selects no subnet.',
       '      no subnet',
-      '      → Set subnetIDs, subnetID or subnetName.',
+      '      → Set subnets, subnetIDs, subnetID or subnetName.',
     ],
   ],
   'a status of an older generation is not believed': [

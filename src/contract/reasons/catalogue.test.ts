@@ -66,6 +66,8 @@ test('an operator announces a selected port, a port on its way and a connected b
 
 test('verdicts that need attention are those that degrade an OpenstackConfig', () => {
   assert.deepEqual(namesIn('verdict', needsAttention), [
+    'IndexConflict',
+    'IndexInUse',
     'LimitReached',
     'NameInvalid',
     'NameNotUnique',

@@ -198,8 +198,8 @@ export const syncReasons = {
   },
   SubnetNotFound: {
     class: 'attention',
-    en: ['The project has no subnet with this name or ID.', 'Correct subnetName, subnetID or subnetIDs.'],
-    ko: ['프로젝트에 이 이름 또는 ID의 서브넷이 없습니다.', 'subnetName, subnetID 또는 subnetIDs를 수정하십시오.'],
+    en: ['The project has no subnet with this name or ID.', 'Correct subnets, subnetIDs, subnetID or subnetName.'],
+    ko: ['프로젝트에 이 이름 또는 ID의 서브넷이 없습니다.', 'subnets, subnetIDs, subnetID 또는 subnetName을 수정하십시오.'],
   },
   SubnetNotUnique: {
     class: 'attention',
@@ -208,8 +208,8 @@ export const syncReasons = {
   },
   SubnetRequired: {
     class: 'attention',
-    en: ['The OpenstackConfig selects no subnet.', 'Set subnetIDs, subnetID or subnetName.'],
-    ko: ['OpenstackConfig에 서브넷이 지정되지 않았습니다.', 'subnetIDs, subnetID 또는 subnetName을 지정하십시오.'],
+    en: ['The OpenstackConfig selects no subnet.', 'Set subnets, subnetIDs, subnetID or subnetName.'],
+    ko: ['OpenstackConfig에 서브넷이 지정되지 않았습니다.', 'subnets, subnetIDs, subnetID 또는 subnetName을 지정하십시오.'],
   },
   Synced: {
     class: 'normal',

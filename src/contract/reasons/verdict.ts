@@ -47,13 +47,38 @@ export const verdictReasons = {
       'Nova로 포트를 연결하거나 openstackPortOwners에 해당 device_owner를 추가하십시오.',
     ],
   },
+  IndexConflict: {
+    class: 'attention',
+    en: [
+      'The port has addresses in several subnets, and spec.subnets gives them different indexes. It is not delivered.',
+      'Give these subnets the same index, or remove an address from the port.',
+    ],
+    ko: [
+      '포트에 여러 서브넷의 주소가 있는데 spec.subnets에서 이 서브넷들의 index가 서로 다릅니다. 포트를 전달하지 않습니다.',
+      '이 서브넷들에 같은 index를 지정하거나 포트에서 주소를 하나 제거하십시오.',
+    ],
+  },
+  IndexInUse: {
+    class: 'attention',
+    en: [
+      'spec.subnets gives the subnet of the port an index that another port of the node already has. A port keeps its number, so this port is not delivered.',
+      'Detach the other port, or choose an index that is free on every node.',
+    ],
+    ko: [
+      'spec.subnets에서 포트의 서브넷에 지정한 index를 노드의 다른 포트가 이미 쓰고 있습니다. 포트의 번호는 바뀌지 않으므로 이 포트를 전달하지 않습니다.',
+      '다른 포트를 분리하거나 모든 노드에서 비어 있는 index를 지정하십시오.',
+    ],
+  },
   LimitReached: {
     class: 'attention',
     en: [
-      'The node already has ten interfaces (index 0 to 9), which is the maximum.',
+      'The node already has ten interfaces (index 0 to 9), or the indexes that are left belong to other subnets of spec.subnets.',
       'Detach a port that is no longer needed.',
     ],
-    ko: ['노드에 이미 최대 개수인 10개의 인터페이스(번호 0~9)가 있습니다.', '필요 없는 포트를 분리하십시오.'],
+    ko: [
+      '노드에 이미 최대 개수인 10개의 인터페이스(번호 0~9)가 있거나, 남은 번호가 spec.subnets의 다른 서브넷에 지정되어 있습니다.',
+      '필요 없는 포트를 분리하십시오.',
+    ],
   },
   NameChanged: {
     class: 'warning',

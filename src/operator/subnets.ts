@@ -1,0 +1,68 @@
+/**
+ * The subnets that an OpenstackConfig selects, by ID or by name, each with the number of its interfaces if it has one.
+ */
+import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
+import type { Cloud, Subnet } from './cloud.ts'
+import type { SelectedSubnet } from './observed-state.ts'
+import { configError, SyncError, stage } from './sync-error.ts'
+
+/** A subnet as the user names it. */
+interface SubnetRef {
+  id?: string | undefined
+  name?: string | undefined
+  index?: number | undefined
+  /** Where the user names it. */
+  field: string
+}
+
+/** Of subnets, subnetIDs, subnetID and subnetName, the first field that is set applies. */
+export function subnetRefsOf(spec: OpenstackConfigSpec): SubnetRef[] {
+  const { subnets = [], subnetIDs = [], subnetID, subnetName } = spec
+  if (subnets.length > 0)
+    return subnets.map(({ id, name, index }, n) => {
+      const field = `spec.subnets[${n}].${id === undefined ? 'name' : 'id'}`
+      return { id: id?.trim(), name: name?.trim(), index, field }
+    })
+  const ids = [...new Set(subnetIDs.map(id => id.trim()).filter(id => id !== ''))]
+  if (ids.length > 0) return ids.map(id => ({ id, field: 'spec.subnetIDs' }))
+  if (subnetID?.trim()) return [{ id: subnetID.trim(), field: 'spec.subnetID' }]
+  if (subnetName?.trim()) return [{ name: subnetName.trim(), field: 'spec.subnetName' }]
+  return []
+}
+
+export async function selectedSubnets(
+  cloud: Cloud,
+  refs: readonly SubnetRef[],
+  signal: AbortSignal,
+): Promise<SelectedSubnet[]> {
+  if (refs.length === 0)
+    throw new SyncError('SubnetRequired', 'no subnet is selected: set subnets, subnetIDs, subnetID or subnetName')
+  const ids = refs.flatMap(({ id }) => id ?? [])
+  const [byId, ...named] = await stage('NeutronSubnetError', () =>
+    Promise.all([
+      cloud.subnets(ids, signal),
+      ...refs.map(({ name }) => (name ? cloud.subnetsByName(name, signal) : [])),
+    ]),
+  )
+  const candidates = refs.map(({ id }, n): Subnet[] => {
+    const found = id === undefined ? undefined : byId.get(id)
+    return found ? [found] : (named[n] ?? [])
+  })
+  const missing = refs.filter((_, n) => candidates[n]?.length === 0)
+  if (missing.length > 0) {
+    const texts = missing.map(({ id, name, field }) => `${id ?? name} (${field})`)
+    throw new SyncError('SubnetNotFound', `subnet not found: ${texts.join(', ')}`)
+  }
+  return refs.map((ref, n) => {
+    const [first, ...others] = candidates[n] ?? []
+    if (!first || others.length > 0) throw notUnique(ref, candidates[n] ?? [])
+    const same = refs.slice(0, n).find((_, before) => candidates[before]?.[0]?.id === first.id)
+    if (same) throw configError([`${ref.field}: names the same subnet as ${same.field}: remove one of them`])
+    return { ...first, ...(ref.index !== undefined && { index: ref.index }) }
+  })
+}
+
+function notUnique({ name, field }: SubnetRef, found: readonly Subnet[]): SyncError {
+  const ids = found.map(subnet => subnet.id).join(', ')
+  return new SyncError('SubnetNotUnique', `${found.length} subnets have the name ${name} (${ids}): correct ${field}`)
+}

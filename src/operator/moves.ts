@@ -2,10 +2,9 @@
  * Delivered interfaces that have another number than their subnet: somebody gave the subnet an index later. They stay until a
  * person asks for the move. Pure.
  */
-import { interfaceName } from '../contract/interfaces.ts'
+import { type Interface, interfaceName } from '../contract/interfaces.ts'
 import { byPreference, type Candidate } from './interface-indexes.ts'
 import type { Observed } from './observed-state.ts'
-import type { NodePlan } from './plan.ts'
 import { addressesIn } from './verdicts.ts'
 
 export interface Move {
@@ -16,7 +15,10 @@ export interface Move {
   to: string
 }
 
-export function movesOf(nodes: readonly NodePlan[], { source, subnets, ports }: Observed): Move[] {
+export function movesOf(
+  nodes: readonly { nodeName: string; interfaces: readonly Interface[] }[],
+  { source, subnets, ports }: Observed,
+): Move[] {
   if (subnets.every(({ index }) => index === undefined)) return []
   const byId = new Map(ports.map(port => [port.id, port]))
   return nodes.flatMap(({ nodeName, interfaces }) => {

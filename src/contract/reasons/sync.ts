@@ -199,7 +199,10 @@ export const syncReasons = {
   SubnetNotFound: {
     class: 'attention',
     en: ['The project has no subnet with this name or ID.', 'Correct subnets, subnetIDs, subnetID or subnetName.'],
-    ko: ['프로젝트에 이 이름 또는 ID의 서브넷이 없습니다.', 'subnets, subnetIDs, subnetID 또는 subnetName을 수정하십시오.'],
+    ko: [
+      '프로젝트에 이 이름 또는 ID의 서브넷이 없습니다.',
+      'subnets, subnetIDs, subnetID 또는 subnetName을 수정하십시오.',
+    ],
   },
   SubnetNotUnique: {
     class: 'attention',
@@ -209,7 +212,10 @@ export const syncReasons = {
   SubnetRequired: {
     class: 'attention',
     en: ['The OpenstackConfig selects no subnet.', 'Set subnets, subnetIDs, subnetID or subnetName.'],
-    ko: ['OpenstackConfig에 서브넷이 지정되지 않았습니다.', 'subnets, subnetIDs, subnetID 또는 subnetName을 지정하십시오.'],
+    ko: [
+      'OpenstackConfig에 서브넷이 지정되지 않았습니다.',
+      'subnets, subnetIDs, subnetID 또는 subnetName을 지정하십시오.',
+    ],
   },
   Synced: {
     class: 'normal',

@@ -32,7 +32,7 @@ export function clusterCommands(io: Io, ended: (ending: Ending) => void): Comman
     )
 
   const bundle = ofCluster('support-bundle', help.supportBundle)
-    .requiredOption('-d, --directory <name>', help.supportDirectory)
+    .option('--file <file>', help.supportFile)
     .action(async (flags: SupportFlags) => ended(await (await import('./support-bundle.ts')).supportBundle(io, flags)))
   return [retry, doctor, bundle]
 }

@@ -2,7 +2,8 @@
  * A support bundle of a cluster in which every place that a person can write has a secret of its own (attack H3).
  */
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -243,10 +244,15 @@ before(async () => {
   await cluster.kube.patchStatus(pods, { namespace: cluster.namespace, name: 'operator-1' }, podStatus())
   const log = `failed: GET https://user:${canary('URL in a log')}@contrabass.example/v1\n`
   cluster.api.setPodLogs((_, pod) => (pod === 'database' ? canary('log of a foreign Pod') : log))
-  const directory = join(dir, 'bundle')
-  const { code, out } = await multinic('support-bundle', '-n', cluster.namespace, '-d', directory)
+  process.chdir(dir)
+  const { code, out } = await multinic('support-bundle', '-n', cluster.namespace)
   assert.equal(code, 0)
-  assert.match(out, /Review it before you share it/)
+  assert.match(out, /^wrote multinic-support-\d{8}T\d{6}Z\.tgz\. Review it before you share it/)
+  const [archive = '', ...others] = await readdir(dir)
+  assert.deepEqual(others, [], 'one file')
+  assert.equal((await stat(archive)).mode & 0o777, 0o600)
+  execFileSync('tar', ['-xzf', archive])
+  const directory = join(dir, archive.replace('.tgz', ''))
   files.set('deployments.json', JSON.stringify(keep(deployment(), bundleFields.deployment), null, 2))
   const names = await readdir(directory)
   for (const name of names) files.set(name, await readFile(join(directory, name), 'utf8'))
@@ -298,8 +304,10 @@ test('a support bundle has no other files', () => {
   assert.deepEqual([...files.keys()].sort(), [...Object.keys(kept), 'multinicbizconfigs.json', 'missing.txt'].sort())
 })
 
-test('an existing directory is refused', async () => {
-  const { code, error } = await multinic('support-bundle', '-d', dir)
+test('an existing file is never overwritten', async () => {
+  await writeFile('kept.tgz', 'kept')
+  const { code, error } = await multinic('support-bundle', '-n', cluster.namespace, '--file', 'kept.tgz')
   assert.equal(code, 2)
-  assert.match(error, /--directory: .*does not exist yet/)
+  assert.match(error, /cannot write kept\.tgz: EEXIST.*\nName a new file with --file FILE/)
+  assert.equal(await readFile('kept.tgz', 'utf8'), 'kept')
 })

@@ -1,10 +1,10 @@
 /**
- * `multinic support-bundle`: objects and logs for a support case, as plain files in a directory.
+ * `multinic support-bundle`: objects and logs for a support case, as one archive (.tgz).
  *
  * Secrets are never read. Of other objects only the listed fields are written (support-fields.ts).
  */
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
 import { bizConfigs } from '../contract/legacy/biz-config.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import type { KubeObject } from '../contract/object.ts'
@@ -16,9 +16,10 @@ import { messageOf } from '../runtime/errors.ts'
 import { type ClusterFlags, withCluster } from './cluster.ts'
 import { CliError, type Ending, type Io } from './io.ts'
 import { bundleFields, type Fields, keep, withoutUserinfo } from './support-fields.ts'
+import { tarOf } from './tar.ts'
 
 export interface SupportFlags extends ClusterFlags {
-  directory: string
+  file?: string
 }
 
 const ours = 'app.kubernetes.io/part-of=multinic'
@@ -50,14 +51,14 @@ const ownSources = new Set(['multinic-controller', 'multinic-operator'])
 const logLines = 2_000
 
 export async function supportBundle(io: Io, flags: SupportFlags): Promise<Ending> {
-  const { directory } = flags
-  await mkdir(directory, { mode: 0o700 }).catch(error => {
-    throw new CliError(`--directory: ${messageOf(error)}; choose one that does not exist yet`, { cause: error })
-  })
+  const now = io.now()
+  const name = `multinic-support-${now.toISOString().replace(/\.\d+|[-:]/g, '')}`
+  const { file = `${name}.tgz` } = flags
+  const files = new Map<string, string>()
+  const save = (path: string, text: string) => void files.set(`${name}/${path}`, text)
   const missing: string[] = []
   await withCluster(io, flags, async ({ kube, namespace }) => {
-    const save = (file: string, text: string) => writeFile(join(directory, file), text, { mode: 0o600 })
-    await save('version.json', jsonText((await kube.raw('GET', '/version')).body))
+    save('version.json', jsonText((await kube.raw('GET', '/version')).body))
     const collect = async (what: string, collection: () => Promise<unknown>) =>
       collection().catch(error => missing.push(`${what}: ${messageOf(error)}`))
     const found: Record<string, KubeObject[]> = {}
@@ -66,7 +67,7 @@ export async function supportBundle(io: Io, flags: SupportFlags): Promise<Ending
         const where = { ...(inNamespace && { namespace }), ...(labelSelector && { labelSelector }) }
         const { items } = await kube.list(resource, where)
         found[name] = items
-        await save(`${name}.json`, jsonText(items.map(one => keep(one, fields))))
+        save(`${name}.json`, jsonText(items.map(one => keep(one, fields))))
       })
     const agentUids = new Set([...(found['agent-jobs'] ?? []), ...(found['agent-pods'] ?? [])].map(uidOf))
     await collect('events', async () => {
@@ -74,7 +75,7 @@ export async function supportBundle(io: Io, flags: SupportFlags): Promise<Ending
       const isOwn = ({ source, involvedObject: { uid } }: EventObject) =>
         ownSources.has(source?.component ?? '') || agentUids.has(uid)
       const { event, ownEvent } = bundleFields
-      await save('events.json', jsonText(items.map(one => keep(one, isOwn(one) ? ownEvent : event))))
+      save('events.json', jsonText(items.map(one => keep(one, isOwn(one) ? ownEvent : event))))
     })
     for (const { metadata, spec } of [...(found['pods'] ?? []), ...(found['agent-pods'] ?? [])] as PodObject[]) {
       const container = spec.containers.find(({ name }) => ownContainers.has(name))?.name
@@ -86,10 +87,13 @@ export async function supportBundle(io: Io, flags: SupportFlags): Promise<Ending
           ),
         )
     }
-    if (missing.length > 0) await save('missing.txt', `${missing.join('\n')}\n`)
+    if (missing.length > 0) save('missing.txt', `${missing.join('\n')}\n`)
+  })
+  await writeFile(file, gzipSync(tarOf(files, now)), { flag: 'wx', mode: 0o600 }).catch(error => {
+    throw new CliError(`cannot write ${file}: ${messageOf(error)}\nName a new file with --file FILE.`, { cause: error })
   })
   for (const one of missing) io.note(`not included: ${one}`)
-  io.out(`wrote the support bundle to ${directory}. Review it before you share it.\n`)
+  io.out(`wrote ${file}. Review it before you share it: tar -xzf ${file}\n`)
   return 'yes'
 }
 

@@ -10,6 +10,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { stringify } from 'yaml'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
@@ -265,7 +266,7 @@ test('components fail to reach their database and clusters', async () => {
 
 test('support bundles of both clusters are collected', async () => {
   for (const name of ['management', 'biz']) {
-    const directory = join(dir, `bundle-${name}`)
+    const file = join(dir, `bundle-${name}.tgz`)
     const args = [
       program,
       'support-bundle',
@@ -273,13 +274,13 @@ test('support bundles of both clusters are collected', async () => {
       system.sandbox.state.path(name, 'kubeconfig'),
       '--namespace',
       namespace,
-      '--directory',
-      directory,
+      '--file',
+      file,
     ]
     await new Promise<void>((resolve, reject) =>
       execFile(process.execPath, args, error => (error ? reject(error) : resolve())),
     )
-    for (const path of await filesIn(directory)) collected.set(path, readFileSync(path))
+    collected.set(file, gunzipSync(readFileSync(file)))
   }
 })
 
@@ -330,8 +331,8 @@ const sinks: Record<string, [place: RegExp, text: string][]> = {
   metric: ['operator', 'viola', 'controller', 'inventory'].map(name => [new RegExp(`^${name}/metrics$`), '# TYPE']),
   trace: ['operator', 'viola', 'controller', 'agent'].map(name => [/^traces$/, name]),
   'support bundle': [
-    [/\/bundle-management\/./, 'OpenstackConfig'],
-    [/\/bundle-biz\/./, 'worker-1'],
+    [/\/bundle-management\.tgz$/, 'OpenstackConfig'],
+    [/\/bundle-biz\.tgz$/, 'worker-1'],
   ],
   'file of a node': [[/\/etc\/.*multinic/, 'multinic0']],
 }

@@ -19,6 +19,8 @@ export interface RenderOptions {
   now: Date
   language: Language
   texts: Messages
+  /** Width that tables fit. Without it, or 0, a line may have any length. */
+  columns?: number | undefined
 }
 
 export interface Printable {
@@ -42,6 +44,7 @@ export async function print(io: Io, format: Format | undefined, { data, lines, r
     now: io.now(),
     language,
     texts: messagesIn(language),
+    ...(format !== 'wide' && { columns }),
   }
   io.out(
     lines(options)

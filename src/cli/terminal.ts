@@ -20,7 +20,10 @@ export function terminalIo(env: Environment, language: Language): Io {
     note: line => console.error(line),
     read: path => (path === '-' ? text(process.stdin) : readFile(path, 'utf8')),
     terminal: stdout.isTTY === true,
-    columns: stdout.columns,
+    /** Read each time: a window changes while `--watch` runs. */
+    get columns() {
+      return Number(env['COLUMNS']) || stdout.columns
+    },
     now: () => new Date(),
   }
 }

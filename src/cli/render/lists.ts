@@ -52,7 +52,7 @@ export function oldestOf<T extends Observation>(observations: readonly T[]): T |
 
 /** Wide: with the VM of the node. */
 export function hitLines(hits: readonly HitView[], options: RenderOptions): string[] {
-  const { paint, wide, texts } = options
+  const { paint, wide, texts, columns } = options
   const { kind, value, node, interface: nic, provider, status, observed, difference, vm } = texts.columns
   const isDifferent = hits.some(({ differences = [] }) => differences.length > 0)
   const head = [kind, value, node, nic, status, observed, ...(isDifferent ? [difference] : []), provider]
@@ -67,12 +67,13 @@ export function hitLines(hits: readonly HitView[], options: RenderOptions): stri
     hit.providerId,
     ...(wide ? [hit.instanceId] : []),
   ])
-  return table([...head, ...(wide ? [vm] : [])], rows, paint)
+  const optional = [head.indexOf(provider), head.indexOf(observed), head.indexOf(kind)]
+  return table([...head, ...(wide ? [vm] : [])], rows, paint, { columns, optional })
 }
 
 export const holderColumns = ['kind', 'value', 'providerId', 'nodeName', 'interface', 'from', 'to'] as const
 
-export function holderLines({ holders }: HoldersAnswer, { paint, texts }: RenderOptions): string[] {
+export function holderLines({ holders }: HoldersAnswer, { paint, texts, columns }: RenderOptions): string[] {
   const { kind, value, node, interface: nic, provider, from, to } = texts.columns
   const rows = holders.map(one => [
     one.kind,
@@ -83,7 +84,8 @@ export function holderLines({ holders }: HoldersAnswer, { paint, texts }: Render
     one.to ?? texts.now,
     one.providerId,
   ])
-  return table([kind, value, node, nic, from, to, provider], rows, paint)
+  // Provider, kind, and the value, which the user has typed.
+  return table([kind, value, node, nic, from, to, provider], rows, paint, { columns, optional: [6, 0, 1] })
 }
 
 /** What the list leaves out. */
@@ -130,11 +132,8 @@ export function deviationRow(
 
 export function deviationLines(deviations: readonly CheckedNic[], options: RenderOptions): string[] {
   const { paint, wide, texts, language } = options
-  const { columns } = texts
-  const head = [
-    ...[columns.node, columns.interface, columns.status, columns.reason, columns.difference, columns.observed],
-    ...(wide ? [columns.port, columns.provider] : []),
-  ]
+  const { node, interface: nic, status: state, reason: why, difference, observed, port, provider } = texts.columns
+  const head = [node, nic, state, why, difference, observed, ...(wide ? [port, provider] : [])]
   const rows = deviations.map(deviation => {
     const { nodeName, status = 'Pending', reason = '', portId, providerId } = deviation
     const compared = deviation.delivered ? comparisonLines(deviation, options).join('; ') : texts.notDelivered
@@ -151,7 +150,8 @@ export function deviationLines(deviations: readonly CheckedNic[], options: Rende
       ...(wide ? [portId, providerId] : []),
     ]
   })
-  return [...table(head, rows, paint), ...remediesOf(deviations, options)]
+  const fit = { columns: options.columns, optional: [head.indexOf(observed)] }
+  return [...table(head, rows, paint, fit), ...remediesOf(deviations, options)]
 }
 
 /** One remedy per reason, however many interfaces have it. */

@@ -73,8 +73,11 @@ function nodeBranches(nodes: readonly NodeView[], options: RenderOptions): Branc
   }))
 }
 
+/** Columns that the branches of provider, OpenstackConfig and node take. */
+const depth = 9
+
 export function nicBranches(nics: readonly NicView[], options: RenderOptions): Branch[] {
-  const { paint, wide, texts } = options
+  const { paint, wide, texts, columns } = options
   const heads = aligned(
     nics.map((nic): Cell[] => {
       const { name, status, addresses, mtu, macAddress, portId, link } = nic
@@ -89,6 +92,8 @@ export function nicBranches(nics: readonly NicView[], options: RenderOptions): B
       ]
     }),
     paint,
+    // The MTU, then the MAC address.
+    { columns: columns && Math.max(1, columns - depth), optional: [3, 4] },
   )
   return nics.map((nic, at) => ({
     text: heads[at] ?? nic.name,

@@ -16,10 +16,10 @@ export function widthOf(text: string): number {
  * Breaks a line at spaces. The rest is indented, and a tree keeps its branches. A word is never broken: it may be a URL. Some
  * terminals report no width: 0 columns.
  */
-export function wrapped(line: string, columns: number): string[] {
+export function wrapped(line: string, columns: number, hanging = '  '): string[] {
   if (columns === 0 || widthOf(line) <= columns) return [line]
   const branches = /^[\s│├└─]*/.exec(line)?.[0] ?? ''
-  const indent = `${branches.replaceAll('├', '│').replaceAll(/[└─]/g, ' ')}  `
+  const indent = `${branches.replaceAll('├', '│').replaceAll(/[└─]/g, ' ')}${hanging}`
   const lines: string[] = []
   let current = branches
   for (const word of line

@@ -23,7 +23,7 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
       const [flags, ...rest] = args.slice(0, -1).reverse() as [Flags & { watch?: boolean }, ...unknown[]]
       const actions = await import('./actions.ts')
       const once = (to: Io) => act(actions, to, flags, ...(rest.toReversed() as T))
-      ended(await (flags.watch ? (await import('./watch.ts')).watching(io, once) : once(io)))
+      ended(await (flags.watch ? (await import('./watch.ts')).watching(io, flags, once) : once(io)))
     }
   const provider = () => new Option('--provider <id>', help.provider)
   const operator = () => new Option('--operator <url>', help.operatorUrl)

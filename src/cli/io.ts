@@ -17,6 +17,8 @@ export interface Io {
   terminal: boolean
   /** Width of the terminal. */
   columns?: number | undefined
+  /** Height of the terminal. */
+  rows?: number | undefined
   now(): Date
 }
 

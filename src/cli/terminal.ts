@@ -24,6 +24,9 @@ export function terminalIo(env: Environment, language: Language): Io {
     get columns() {
       return Number(env['COLUMNS']) || stdout.columns
     },
+    get rows() {
+      return stdout.rows
+    },
     now: () => new Date(),
   }
 }

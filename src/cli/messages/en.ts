@@ -29,7 +29,7 @@ export const en = {
     inventoryServer: 'serve the inventory as its own process',
     agent: 'configure the NICs of this node (runs in a Job)',
     status: 'show providers, OpenstackConfigs, nodes and NICs as a tree',
-    watch: 'print the result again whenever it changes, until Ctrl-C',
+    watch: 'show the result again as soon as it changes, until Ctrl-C',
     statusNode: 'only this node',
     statusKubeconfig: 'kubeconfig of the management cluster, to show the state of its OpenstackConfigs',
     why: 'explain the state of a port, node or VM, and what to do',
@@ -92,6 +92,7 @@ export const en = {
     `not since ${since}: no interface has or had "${what}"; older history was deleted`,
   holdersKeptSince: (since: string) => `Holders that ended before ${since} were deleted.`,
   moreHolders: (count: number) => `The latest ${count} holders are listed. There are older ones.`,
+  moreLines: (lines: number) => `… ${count(lines, 'more line')}; name a node, or use a larger terminal`,
   nothingDelivered: 'no node has been configured yet',
   noOperator: 'no operator responds at this URL, so ignored and undelivered ports are not shown; see --operator',
   allAsRequested: (nics: number, nodes: number) =>

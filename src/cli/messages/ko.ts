@@ -29,7 +29,7 @@ export const ko: Messages = {
     inventoryServer: '인벤토리를 별도 프로세스로 제공합니다',
     agent: '이 노드의 NIC를 구성합니다 (Job에서 실행)',
     status: '프로바이더, OpenstackConfig, 노드, NIC를 트리로 표시합니다',
-    watch: '결과가 바뀔 때마다 다시 출력합니다 (Ctrl-C로 종료)',
+    watch: '결과가 바뀌면 바로 다시 표시합니다 (Ctrl-C로 종료)',
     statusNode: '이 노드만',
     statusKubeconfig: '관리 클러스터의 kubeconfig. OpenstackConfig의 상태도 표시합니다',
     why: '포트, 노드, VM의 상태와 조치 방법을 설명합니다',
@@ -90,6 +90,7 @@ export const ko: Messages = {
     `${since} 이후에는 "${what}"을(를) 가진 인터페이스가 없습니다. 그 이전 이력은 삭제되었습니다`,
   holdersKeptSince: since => `${since} 이전에 끝난 기록은 삭제되었습니다.`,
   moreHolders: count => `최근 기록 ${count}개만 표시합니다. 더 오래된 기록이 있습니다.`,
+  moreLines: lines => `… ${lines}줄이 더 있습니다. 노드를 지정하거나 터미널을 키우세요`,
   nothingDelivered: '아직 구성된 노드가 없습니다',
   noOperator:
     '이 URL에서 operator가 응답하지 않아 무시된 포트와 전달되지 않은 포트는 표시하지 않습니다. --operator를 참고하세요',

@@ -148,7 +148,11 @@ export async function returnToNetworkManager(
 ): Promise<void> {
   if (!networkManager) return
   const profiles = units.some(unit =>
-    unit.changes.some(change => change.kind === 'file' && change.path.startsWith(paths.networkManager)),
+    unit.changes.some(
+      change =>
+        change.kind === 'file' &&
+        [paths.networkManager, paths.networkScripts].some(directory => change.path.startsWith(directory)),
+    ),
   )
   if (profiles) await networkManager.reload()
   for (const unit of units) {

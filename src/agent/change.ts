@@ -43,8 +43,11 @@ export interface RuleSpec {
 type Op = 'add' | 'remove'
 
 export type Change =
-  /** `park` marks a rename to a temporary name: another NIC of the same run needs the old one. */
-  | { kind: 'name'; from: string; to: string; park?: true }
+  /**
+   * `park` marks a rename to a temporary name: another NIC of the same run needs the old one. `losses`: kernels before 6.2
+   * rename only a link that is down. It loses its IPv6 addresses, and a killed agent leaves it down.
+   */
+  | { kind: 'name'; from: string; to: string; park?: true; losses?: Change[] }
   | { kind: 'mtu'; from: number; to: number }
   | { kind: 'link'; from: 'up' | 'down'; to: 'up' | 'down' }
   /** `inPlace` marks the parts of a change of options or prefix length: the NIC has the address all the time. */
@@ -62,6 +65,11 @@ export type KernelChange = Exclude<Change, { kind: 'sysctl' | 'file' | 'manager'
 
 export function fileChange(path: string, from: FileState | undefined, to: FileState | undefined): Change {
   return { kind: 'file', path, ...(from ? { from } : {}), ...(to ? { to } : {}) }
+}
+
+/** What a rename may take from a link that was up. */
+export function lossesOf(change: Change): Change[] {
+  return change.kind === 'name' ? (change.losses ?? []) : []
 }
 
 export function isKernelChange(change: Change): change is KernelChange {

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Change } from './change.ts'
 import type { Host } from './host.ts'
 import { readJournal, writeJournal } from './journal.ts'
 import { parseRecord, recordText } from './ownership.ts'
@@ -61,6 +62,18 @@ test('the journal keeps the keys of the first release', () => {
   writeJournal(host, hostPaths, { bootID: 'boot-1', units })
   assert.deepEqual([...files], [['/var/lib/multinic/journal/0001.json', onDisk]])
   assert.deepEqual(readJournal(host, hostPaths), [{ bootID: 'boot-1', units }])
+})
+
+test('a rename with losses of another form is not read', () => {
+  const { host } = memoryHost()
+  const rename = { kind: 'name', from: 'ens4', to: 'multinic0' } as const
+  const losses = [[{ kind: 'link', from: 'up', to: 'down' }], [{ kind: 'link' }], 'link'] as const
+  const units = losses.map((lost, index): Unit => {
+    const changes = [{ ...rename, losses: lost } as unknown as Change]
+    return { purpose: 'apply', index, name: `multinic${index}`, macAddress, group: 'all', changes }
+  })
+  writeJournal(host, hostPaths, { bootID: 'boot-1', units })
+  assert.deepEqual(readJournal(host, hostPaths), [{ bootID: 'boot-1', units: units.slice(0, 1) }])
 })
 
 test('a record keeps the keys of the first release', () => {

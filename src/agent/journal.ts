@@ -79,7 +79,9 @@ const keysOf: Readonly<Record<string, readonly string[]>> = {
 
 function isChange(change: unknown): boolean {
   if (!isJsonObject(change)) return false
-  return keysOf[String(change['kind'])]?.every(key => change[key] !== undefined && change[key] !== null) ?? false
+  const { kind, losses = [] } = change
+  if (!Array.isArray(losses) || !losses.every(isChange)) return false
+  return keysOf[String(kind)]?.every(key => change[key] !== undefined && change[key] !== null) ?? false
 }
 
 /** One rename ends all rounds at once: a partial journal would roll back part of a run. */

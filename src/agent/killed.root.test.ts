@@ -13,3 +13,12 @@ test('a run that adds or removes two NICs may be killed after every step', { tim
     minSteps: [50, 50],
   }),
 )
+
+test('a run that renames a NIC may be killed after every step, also on a kernel that renames no link that is up', () =>
+  killAtEveryStep({
+    nics: 1,
+    from: nics => nics.map(nic => requestedInterface(nic, 0, { addresses: [nic.address6] })),
+    to: nics => nics.map(nic => requestedInterface(nic, 1, { addresses: [nic.address6] })),
+    minSteps: [20],
+    oldKernel: true,
+  }))

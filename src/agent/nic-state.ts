@@ -150,7 +150,7 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
     ...addresses.removed,
     ...altnames.removed.map((altname): Change => ({ kind: 'altname', op: 'remove', altname })),
     ...(goesDown ? [{ kind: 'link', from: 'up', to: 'down' } satisfies Change] : []),
-    ...(current.name === target.name ? [] : [{ kind: 'name', from: current.name, to: target.name } satisfies Change]),
+    ...renameBetween(current, target),
     ...(current.mtu === target.mtu ? [] : [{ kind: 'mtu', from: current.mtu, to: target.mtu } satisfies Change]),
     ...addresses.added,
     ...(!current.up && target.up ? [{ kind: 'link', from: 'down', to: 'up' } satisfies Change] : []),
@@ -163,6 +163,16 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
     // After the files: NetworkManager must not find our profile any more, or must find its own again.
     ...(released ? [] : manager),
   ]
+}
+
+function renameBetween({ name: from, up, addresses }: NicState, { name: to }: NicState): Change[] {
+  if (from === to) return []
+  const lost = addresses.filter(({ cidr }) => familyOf(cidr) === 6)
+  const losses: Change[] = [
+    { kind: 'link', from: 'up', to: 'down' },
+    ...lost.map((address): Change => ({ kind: 'address', op: 'remove', address })),
+  ]
+  return [{ kind: 'name', from, to, ...(up ? { losses } : {}) }]
 }
 
 /** Unless told to promote them, the kernel removes the other IPv4 addresses of a network with its first one. */

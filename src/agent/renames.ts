@@ -23,7 +23,7 @@ export function insertTemporaryNames(units: readonly Unit[]): Unit[] {
       changes: unit.changes.flatMap((change): Change[] =>
         change === rename
           ? [
-              { kind: 'name', from: rename.from, to: temporary, park: true },
+              { ...rename, to: temporary, park: true },
               { kind: 'name', from: temporary, to: rename.to },
             ]
           : [change],

@@ -9,6 +9,7 @@ import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
 import { predictState } from './predict.ts'
 import { planRollback } from './rollback-plan.ts'
+import { unitsDone } from './unit.ts'
 
 const before = aNode(1)
 const { units } = planRun({
@@ -147,3 +148,22 @@ test('the former state does not name the promotion of addresses, which the agent
   assert.ok(files.some(text => text.includes('rp_filter')))
   assert.ok(files.every(text => !text.includes('promote_secondaries')))
 })
+
+for (const [when, done] of Object.entries({ 'is killed during': true, 'fails with': false }))
+  test(`a link that is down because the agent ${when} its rename is up again, with its IPv6 addresses`, () => {
+    const addresses = ['fd00::10/64']
+    const start = afterPlan(before, [anInterface(0, { addresses })])
+    const renamed = planOf(start, [anInterface(0, { index: 1, name: 'multinic1', addresses })]).units
+    const down: Observed = {
+      ...start,
+      links: start.links.map(link => (link.name === 'multinic0' ? { ...link, up: false } : link)),
+      addresses: start.addresses.filter(({ cidr }) => cidr !== addresses[0]),
+    }
+    const failed = new Map(renamed.map(({ group }) => [group, '']))
+    const { units: restored } = planRollback(done ? renamed : unitsDone(renamed, failed, new Set()), down)
+    const changes = restored.flatMap(unit => unit.changes.map(describeChange))
+    assert.deepEqual(
+      changes.filter(text => /link|address/.test(text)),
+      ['add address fd00::10/64 noprefixroute', 'link up'],
+    )
+  })

@@ -4,7 +4,7 @@
  * Pure. Any other value is a conflict: someone else changed it meanwhile. Conflicts are reported and never overwritten.
  */
 import { equalJson } from '../contract/json.ts'
-import { type AddressSpec, type Change, type RouteSpec, routeText, ruleText } from './change.ts'
+import { type AddressSpec, type Change, lossesOf, type RouteSpec, routeText, ruleText } from './change.ts'
 import {
   addressSpec,
   changesBetween,
@@ -58,7 +58,7 @@ function historiesByNic(
     const nicKey = `${unit.name} ${unit.macAddress} ${unit.ifindex}`
     const nic = nics.get(nicKey) ?? { unit, histories: [] }
     nics.set(nicKey, nic)
-    for (const change of unit.changes) {
+    for (const change of unit.changes.flatMap(each => [...lossesOf(each), each])) {
       if (only && change.kind !== 'file') continue
       const { key, before, after } = valuesOf(change)
       const id = `${change.kind === 'file' || change.kind === 'rule' ? '' : nicKey} ${change.kind} ${key}`

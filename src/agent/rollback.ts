@@ -23,7 +23,13 @@ export async function rollBack(
   for (const conflict of plan.conflicts) log.warn('not rolled back, changed by someone else', { conflict })
   for (const unit of plan.units)
     log.info('rolling back', { interface: unit.name, changes: unit.changes.map(describeChange) })
+  const macAddresses = units.map(unit => unit.macAddress)
   await applyBestEffort(plan.units, observed, context)
+  if (plan.units.some(({ changes }) => changes.some(change => change.kind === 'name'))) {
+    // What a link loses while it is down for a rename.
+    const renamed = await observe(context, { macAddresses })
+    await applyBestEffort(planRollback(units, renamed, only).units, renamed, context)
+  }
   for (const unit of plan.units) {
     stageFiles(host, unit)
     commitFiles(host, paths, unit)
@@ -32,7 +38,7 @@ export async function rollBack(
   await returnToNetworkManager(plan.units, observed, context)
   const { ifindexes, error } = await reloadNetworkd(plan.units, withReleased(observed, units), context)
   if (error) log.error('cannot return to networkd', { error })
-  const seen = await observe(context, { macAddresses: units.map(unit => unit.macAddress) })
+  const seen = await observe(context, { macAddresses })
   const managers = Object.fromEntries(ifindexes.map(ifindex => [ifindex, 'other' as const]))
   const after = { ...seen, managers: { ...seen.managers, ...managers } }
   const notRestored = planRollback(units, after, only).units

@@ -20,7 +20,7 @@ async function killedAfter(steps: number, node: RigNode, values: Partial<AgentIn
     ...{ version: 1, mode: 'apply', nodeName: 'worker-1', generation: 1, specHash: '' },
     ...{ nodeAddresses: ['10.0.0.10'], interfaces: [], ...values },
   }
-  const killable = [process.execPath, agent, node.root, String(steps), 'off', JSON.stringify(request)]
+  const killable = [process.execPath, agent, node.root, String(steps), 'off', 'new', JSON.stringify(request)]
   const output = await node.execute('sh', '-c', '"$@" || echo killed', 'sh', 'setsid', '--wait', ...killable)
   return output.includes('killed')
 }

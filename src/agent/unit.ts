@@ -1,7 +1,7 @@
 /**
  * The unit of work and of rollback: one NIC with its changes, in the order in which they are made.
  */
-import type { Change } from './change.ts'
+import { type Change, lossesOf } from './change.ts'
 
 export interface Unit {
   purpose: 'apply' | 'remove' | 'rollback'
@@ -18,7 +18,8 @@ export interface Unit {
 
 /**
  * The units of failed groups, without additions and values that did not take effect: if they are there, somebody else set
- * them meanwhile. Removals stay: what the kernel dropped with the link, for example, comes back.
+ * them meanwhile. Removals stay: what the kernel dropped with the link, for example, comes back. So do the losses of a rename
+ * that failed while the link was down for it.
  */
 export function unitsDone(
   units: readonly Unit[],
@@ -32,7 +33,10 @@ export function unitsDone(
     ('op' in change && change.op === 'remove')
   return units
     .filter(unit => failed.has(unit.group))
-    .map(unit => ({ ...unit, changes: unit.changes.filter(mayBeOurs) }))
+    .map(unit => ({
+      ...unit,
+      changes: unit.changes.flatMap(change => (mayBeOurs(change) ? change : lossesOf(change))),
+    }))
 }
 
 export function withPurpose(units: readonly Unit[], purpose: Unit['purpose']): Unit[] {

@@ -22,7 +22,7 @@ export const requested = interfaceFor(nic, 0, {
   addresses: ['fd00:10::11/64'],
   mtu: 1450,
 })
-const networks = [{ name: 'net-a', addresses: ['192.168.10.1/24', 'fd00:10::1/64', 'fe80::1/64'] }]
+export const networks = [{ name: 'net-a', addresses: ['192.168.10.1/24', 'fd00:10::1/64', 'fe80::1/64'] }]
 
 /** `inspect` runs before the agent, after its first run, and after the reboot. */
 export async function hotPlugCase(

@@ -24,6 +24,8 @@ export interface Transition {
   networkManager?: true
   /** NetworkManager has activated our profiles on the NICs, as after a boot. */
   booted?: true
+  /** The kernel is one before 6.2, which does not rename a link that is up. */
+  oldKernel?: true
   /** Kills only after some of the steps of each kind: those that differ only in numbers, such as that of the NIC. */
   sampled?: true
 }
@@ -36,7 +38,7 @@ export async function killAtEveryStep(transition: Transition): Promise<void> {
 
 /** Tests every `parts`th step from `part` on, on a node of its own. */
 async function killOnNode(
-  { nics, from, to, minSteps, networkManager, booted, sampled }: Transition,
+  { nics, from, to, minSteps, networkManager, booted, oldKernel, sampled }: Transition,
   agent: string,
   { part, parts }: { part: number; parts: number },
 ): Promise<void> {
@@ -48,7 +50,8 @@ async function killOnNode(
     for (const { name } of node.nics) node.exec('sysctl', '-qw', `net.ipv6.conf.${name}.dad_transmits=0`)
     const before = foreignState(node, macsOf(node))
     const numbers = [part, parts, minSteps.length, booted ? 1 : 0, sampled ? 1 : 0].map(String)
-    const args = [node.root, agent, 'reported', input(from(node.nics)), input(to(node.nics)), ...numbers]
+    const kernel = oldKernel ? 'old' : 'new'
+    const args = [node.root, agent, 'reported', kernel, input(from(node.nics)), input(to(node.nics)), ...numbers]
     const directions = JSON.parse(await node.execute(process.execPath, program, ...args)) as string[][]
     assert.equal(directions.length, minSteps.length)
     for (const [index, kinds] of directions.entries()) {

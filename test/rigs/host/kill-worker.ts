@@ -2,10 +2,10 @@
  * Runs inside a node's network namespace. Kills the agent and its process group after every step of the change from one
  * request to another, lets the next run recover, and compares the whole node with its old and its new state. With two
  * DIRECTIONS it repeats that for the way back. With BOOTED, NetworkManager has activated our profiles, as after a boot.
- * With SAMPLED, it kills after the first, the last and the middle one of the steps of each kind. Prints the kinds of the
- * steps of each direction.
+ * With SAMPLED, it kills after the first, the last and the middle one of the steps of each kind. KERNEL is that of the
+ * agent. Prints the kinds of the steps of each direction.
  *
- *   kill-worker.ts ROOT AGENT PROBE INPUT-FROM INPUT-TO PART PARTS DIRECTIONS BOOTED SAMPLED
+ *   kill-worker.ts ROOT AGENT PROBE KERNEL INPUT-FROM INPUT-TO PART PARTS DIRECTIONS BOOTED SAMPLED
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -21,12 +21,12 @@ import { recover } from '../../../src/agent/recover.ts'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import { canonicalJson } from '../../../src/contract/hash.ts'
 import { silent } from '../../../src/telemetry/log.ts'
-import { withoutWaits } from './killable-host.ts'
+import { withoutLiveRename, withoutWaits } from './killable-host.ts'
 
-const [root = '', agent = '', probe = '', textFrom = '', textTo = '', ...numbers] = process.argv.slice(2)
+const [root = '', agent = '', probe = '', kernel = '', textFrom = '', textTo = '', ...numbers] = process.argv.slice(2)
 const [part = 0, parts = 1, directions = 1, booted = 0, sampled = 0] = numbers.map(Number)
 const paths = pathsUnder(root)
-const host = withoutWaits(kernelHost())
+const host = withoutWaits(kernel === 'old' ? withoutLiveRename(kernelHost()) : kernelHost())
 const networkManager = await connectNetworkManager(host, paths)
 const unlimited = 1_000_000
 /** Milliseconds. NetworkManager needs some time to manage a NIC again. */
@@ -47,7 +47,7 @@ interface Endpoint {
 
 /** Starts the agent as the leader of a process group. Returns its exit code or signal. */
 async function start(steps: number, ...input: string[]): Promise<number | string> {
-  const args = [agent, root, String(steps), probe, ...input]
+  const args = [agent, root, String(steps), probe, kernel, ...input]
   const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', 'ignore', 'inherit'] })
   const [code, signal] = (await once(child, 'exit')) as [number | null, string | null]
   return code ?? signal ?? ''

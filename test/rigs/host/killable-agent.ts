@@ -1,7 +1,7 @@
 /**
- * An agent that kills itself after a number of steps: `killable-agent.ts ROOT STEPS PROBE INPUT`; without INPUT only the
- * recovery runs. PROBE is the mode of the probes. If it needs no more than STEPS steps, it writes their kinds to
- * ROOT/steps.json and exits with the agent's own code.
+ * An agent that kills itself after a number of steps: `killable-agent.ts ROOT STEPS PROBE KERNEL INPUT`; without INPUT only
+ * the recovery runs. PROBE is the mode of the probes. KERNEL `old` does not rename a link that is up. If the agent needs no
+ * more than STEPS steps, it writes their kinds to ROOT/steps.json and exits with its own code.
  */
 import { writeFileSync } from 'node:fs'
 import { kernelHost } from '../../../src/agent/host.ts'
@@ -10,11 +10,12 @@ import { connectNetworkManager } from '../../../src/agent/network-manager.ts'
 import { pathsUnder } from '../../../src/agent/paths.ts'
 import { recover } from '../../../src/agent/recover.ts'
 import { silent } from '../../../src/telemetry/log.ts'
-import { killableHost } from './killable-host.ts'
+import { killableHost, withoutLiveRename } from './killable-host.ts'
 
-const [root = '', steps = '', probe = 'off', input] = process.argv.slice(2)
+const [root = '', steps = '', probe = 'off', kernel = 'new', input] = process.argv.slice(2)
 const kinds: string[] = []
-const host = killableHost(kernelHost(), Number(steps), kinds)
+const all = kernel === 'old' ? withoutLiveRename(kernelHost()) : kernelHost()
+const host = killableHost(all, Number(steps), kinds)
 const paths = pathsUnder(root)
 
 async function run(): Promise<void> {

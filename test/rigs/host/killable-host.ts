@@ -83,6 +83,32 @@ export function withoutWaits(host: Host): Host {
   }
 }
 
+const rename = /^link set dev if(\d+) name /
+
+/** The same host with a kernel before 6.2, which does not rename a link that is up. */
+export function withoutLiveRename(host: Host): Host {
+  const ip: Host['ip'] = async (args, lines = []) => {
+    const at = lines.findIndex(line => rename.test(line))
+    if (at < 0) return host.ip(args, lines)
+    const before = at === 0 ? { code: 0, stdout: '', stderr: '' } : await host.ip(args, lines.slice(0, at))
+    if (before.code !== 0) return before
+    const [, ifindex] = rename.exec(lines[at] ?? '') ?? []
+    const links = await host.ip(['-o', 'link', 'show', 'up'])
+    const busy = `RTNETLINK answers: Device or resource busy\nCommand failed -:${at + 1}\n`
+    if (new RegExp(`^${ifindex}: `, 'm').test(links.stdout)) return { code: 1, stdout: '', stderr: busy }
+    const renamed = await host.ip(args, lines.slice(at, at + 1))
+    if (renamed.code !== 0) return atLine(renamed, at)
+    return at + 1 === lines.length ? renamed : atLine(await ip(args, lines.slice(at + 1)), at + 1)
+  }
+  return { ...host, ip }
+}
+
+/** The result of the lines of a batch from this one on. */
+function atLine<Result extends { stderr: string }>(result: Result, from: number): Result {
+  const number = (_: string, line: string) => `Command failed -:${Number(line) + from}`
+  return { ...result, stderr: result.stderr.replace(/Command failed -:(\d+)/, number) }
+}
+
 /** The process must be the leader of its process group. */
 function killGroup(): never {
   process.kill(-process.pid, 'SIGKILL')

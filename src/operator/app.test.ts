@@ -147,11 +147,11 @@ test('an invalid OpenstackConfig is a 400 that names every wrong field', async (
     kind: 'OpenstackConfig',
     apiVersion: 'x',
     metadata: { name: 'x' },
-    spec: { vmNames: [] },
+    spec: { vmNames: [], credentials: { projectID: 'demo' } },
   })
   assert.equal(status, 400)
   const paths = (body as { errors: { path: string }[] }).errors.map(({ path }) => path)
-  assert.deepEqual(paths, ['spec.vmNames', 'spec.credentials'])
+  assert.deepEqual(paths, ['spec.vmNames', 'spec.credentials.projectID'])
 })
 
 test('an OpenstackConfig with 50,000 invalid names is a 400 with one error', async () => {

@@ -4,7 +4,7 @@
  * Of it: password, application credential and token of Keystone v3. Files that it names, vendor profiles and other
  * identity providers are refused: the operator has no home directory.
  */
-import { parseDocument } from 'yaml'
+import { parseDocument, visit } from 'yaml'
 import { z } from 'zod'
 import { fieldErrors } from '../contract/problem.ts'
 import { urlOf, withoutSlash } from '../contract/url.ts'
@@ -24,34 +24,36 @@ export interface NamedCloud {
 
 export type CloudsYaml = { cloud: NamedCloud } | { errors: string[] }
 
-const text = z.string({ error: 'must be text' }).trim().optional()
-/** YAML reads 3 and yes as a number and a flag. */
-const scalar = z
-  .union([z.string(), z.number(), z.boolean()], { error: 'must be a single value' })
-  .transform(value => String(value).trim())
-  .optional()
+/** Null and the empty text count as absent. */
+const exact = z
+  .string({ error: 'must be a single value' })
+  .nullish()
+  .transform(value => value || undefined)
+const text = exact.transform(value => value?.trim() || undefined)
 
 const auth = z.looseObject(
   {
     auth_url: text,
-    username: scalar,
+    username: text,
     user_id: text,
-    password: scalar,
+    password: exact,
     user_domain_name: text,
     user_domain_id: text,
-    project_name: scalar,
-    project_id: scalar,
+    project_name: text,
+    project_id: text,
     project_domain_name: text,
     project_domain_id: text,
     domain_name: text,
     domain_id: text,
-    tenant_name: scalar,
-    tenant_id: scalar,
-    system_scope: scalar,
+    tenant_name: text,
+    tenant_id: text,
+    system_scope: text,
+    trust_id: text,
+    passcode: text,
     application_credential_id: text,
-    application_credential_name: scalar,
-    application_credential_secret: scalar,
-    token: scalar,
+    application_credential_name: text,
+    application_credential_secret: exact,
+    token: text,
   },
   { error: 'must contain auth_url and an account' },
 )
@@ -60,17 +62,17 @@ const cloudShape = z.looseObject(
   {
     auth,
     auth_type: text,
-    region_name: scalar,
+    region_name: text,
     interface: text,
     endpoint_type: text,
-    verify: scalar,
-    insecure: scalar,
+    verify: text,
+    insecure: text,
     cacert: text,
     cert: text,
     key: text,
     profile: text,
     cloud: text,
-    identity_api_version: scalar,
+    identity_api_version: text,
     network_endpoint_override: text,
     compute_endpoint_override: text,
   },
@@ -89,12 +91,15 @@ export function parseCloudsYaml(content: string, name?: string): CloudsYaml {
   const document = documentIn(content)
   if ('error' in document) return { errors: [document.error] }
   const file = fileShape.safeParse(document.value)
-  if (!file.success) return { errors: ['clouds: is missing; the file must contain one entry per cloud under clouds'] }
+  if (!file.success) return { errors: [noClouds] }
   const { clouds } = file.data
-  const names = Object.keys(clouds)
-  const chosen = name ?? (names.length === 1 ? names[0] : 'openstack')
-  if (chosen === undefined || !Object.hasOwn(clouds, chosen))
-    return { errors: [`clouds: has no cloud ${chosen}; set spec.cloudSecretRef.cloud to one of ${names.join(', ')}`] }
+  const [first, ...others] = Object.keys(clouds)
+  if (first === undefined) return { errors: [noClouds] }
+  const chosen = name ?? (others.length === 0 ? first : 'openstack')
+  if (!Object.hasOwn(clouds, chosen)) {
+    const known = [first, ...others].slice(0, 10).join(', ')
+    return { errors: [`clouds: has no cloud ${chosen}; set spec.cloudSecretRef.cloud to one of ${known}`] }
+  }
   const path = `clouds.${chosen}`
   const parsed = cloudShape.safeParse(clouds[chosen])
   if (!parsed.success)
@@ -106,16 +111,41 @@ export function parseCloudsYaml(content: string, name?: string): CloudsYaml {
   return errors.length > 0 || !cloud ? { errors } : { cloud }
 }
 
+const noClouds = 'clouds: is missing; the file must contain one entry per cloud under clouds'
+
 /** The messages of the parser contain lines of the file, which has passwords. */
 function documentIn(content: string): { value: unknown } | { error: string } {
-  const document = parseDocument(content)
+  if (isTooComplex(content))
+    return {
+      error: `is too large or too deeply nested; keep only the clouds that the objects use (at most ${maxKiB} KiB)`,
+    }
+  const document = parseDocument(content, { merge: true })
   const [error] = document.errors
   if (error) return { error: `is not YAML: ${error.code} in line ${error.linePos?.[0].line ?? 1}` }
+  // Every value is text as it is written: an ID of 32 digits is no number, and 0123 is a password.
+  visit(document, {
+    Scalar(_, node) {
+      if (node.value !== null) node.value = node.source ?? node.value
+    },
+  })
   try {
     return { value: document.toJS() }
   } catch {
     return { error: 'is not YAML: it has an alias without an anchor, or too many aliases' }
   }
+}
+
+const maxKiB = 16
+
+/** The time of the parser grows with the cube of the depth: 2 KiB of `? ` keep it busy for a minute. */
+function isTooComplex(content: string): boolean {
+  const count = (pattern: RegExp) => content.match(pattern)?.length ?? 0
+  return (
+    content.length > maxKiB * 1024 ||
+    count(/[[{]/g) > 100 ||
+    count(/[\n,]/g) > 1_000 ||
+    /(^|[\s[{,])\?\s|(-[ \t]+){20}/m.test(content)
+  )
 }
 
 type Report = (field: string, message: string) => void
@@ -132,7 +162,7 @@ function cloudFrom(cloud: Cloud, report: Report): NamedCloud | undefined {
     login: { url, identity, ...(project && { project }) },
     region: cloud.region_name ?? '',
     ...(face !== undefined && { interface: face }),
-    verify: !isFalse(cloud.verify) && !isTrue(cloud.insecure),
+    verify: flagFrom('verify', cloud.verify, true, report) && !flagFrom('insecure', cloud.insecure, false, report),
     ...(cacert && { cacert }),
     ...(network && { neutronEndpoint: endpointFrom('network_endpoint_override', network, report) }),
     ...(compute && { novaEndpoint: endpointFrom('compute_endpoint_override', compute, report) }),
@@ -146,12 +176,25 @@ function refuseUnsupported(cloud: Cloud, report: Report): void {
     if (cloud[field]) report(field, 'client certificates are not supported; remove it')
   if (cloud.identity_api_version && !/^v?3(\.\d+)?$/.test(cloud.identity_api_version))
     report('identity_api_version', 'must be 3')
+  for (const field of ['system_scope', 'trust_id', 'passcode'] as const)
+    if (cloud.auth[field]) report(`auth.${field}`, 'is not supported; name an account and its project')
+  for (const [field, value] of Object.entries(cloud.auth))
+    if (typeof value === 'string' && placeholder.test(value))
+      report(`auth.${field}`, 'is a placeholder; the operator does not replace variables, so write the value itself')
 }
 
+/** `${OS_PASSWORD}`, `$OS_PASSWORD` and `{{ password }}`. */
+const placeholder = /^(\$\{\w+\}|\$OS_\w+|\{\{.*\}\})$/
+
 function urlFrom(url: string | undefined, report: Report): string | undefined {
-  if (url && /^https?:$/.test(urlOf(url)?.protocol ?? '')) return withoutSlash(url)
-  report('auth.auth_url', url ? 'is not an http or https URL' : 'is required: the URL of Keystone')
-  return undefined
+  if (url === undefined) {
+    report('auth.auth_url', 'is required: the URL of Keystone')
+    return undefined
+  }
+  const { username, search, hash, pathname = '' } = urlOf(url) ?? {}
+  if (username || search || hash || /\/(v2\.0|tokens)\/*$/.test(pathname))
+    report('auth.auth_url', 'must be the URL of Keystone v3 and nothing else, such as https://keystone.example:5000/v3')
+  return endpointFrom('auth.auth_url', url, report)
 }
 
 function endpointFrom(field: string, url: string, report: Report): string {
@@ -169,6 +212,10 @@ const methods: Record<string, Identity['method']> = {
 
 function identityFrom({ auth_type, auth }: Cloud, report: Report): Identity | undefined {
   const method = auth_type ? methods[auth_type.toLowerCase()] : methodOf(auth)
+  if (method === 'password' && auth.password === undefined && methodOf(auth) !== method) {
+    report('auth_type', 'is password, but auth has no password; remove auth_type, or name the type of the account')
+    return undefined
+  }
   switch (method) {
     case 'password':
       return passwordFrom(auth, report)
@@ -235,12 +282,12 @@ function projectFrom(auth: Auth, { method }: Identity, report: Report): Project 
 }
 
 function domainFrom(id: string | undefined, name: string | undefined): Domain {
-  return name ? { name } : { id: id || 'default' }
+  return name ? { name } : { id: id ?? 'default' }
 }
 
 function required<T>(field: string, value: string | undefined, report: Report, use: (value: string) => T) {
   if (value) return use(value)
-  report(field, 'is required')
+  report(field, 'is required; a secure.yaml beside the file is not read')
   return undefined
 }
 
@@ -252,10 +299,9 @@ function interfaceFrom(cloud: Cloud, report: Report): string | undefined {
   return undefined
 }
 
-function isFalse(value: string | undefined): boolean {
-  return value !== undefined && ['false', 'no', '0'].includes(value.toLowerCase())
-}
-
-function isTrue(value: string | undefined): boolean {
-  return value !== undefined && ['true', 'yes', '1'].includes(value.toLowerCase())
+function flagFrom(field: string, value: string | undefined, otherwise: boolean, report: Report): boolean {
+  if (value === undefined) return otherwise
+  if (/^(true|yes|on|1)$/i.test(value)) return true
+  if (!/^(false|no|off|0)$/i.test(value)) report(field, 'must be true or false')
+  return false
 }

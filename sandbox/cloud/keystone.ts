@@ -53,6 +53,10 @@ export function createKeystone(cloudState: CloudState, catalog: () => { network:
     const auth = parsed(request.body)?.auth
     if (!auth?.identity) return failure(400, 'Bad Request', "'auth' is a required property")
     const method = auth.identity.methods?.[0] ?? ''
+    const credential = auth.identity.application_credential?.id
+    if (credential !== undefined && !credentials.has(credential)) return credentialNotFound(credential)
+    if (method === 'token' && !validToken(auth.identity.token?.id))
+      return failure(404, 'Not Found', 'Failed to validate token')
     if (!isKnown(auth.identity, method) || !isScoped(auth.scope, method)) return unauthorized(request)
 
     const now = cloudState.now()
@@ -103,6 +107,10 @@ export function createKeystone(cloudState: CloudState, catalog: () => { network:
   function deleteCredential(request: CloudRequest, id: string): CloudResponse {
     if (!validToken(header(request, 'x-auth-token'))) return unauthorized(request)
     if (credentials.delete(id)) return { status: 204 }
+    return credentialNotFound(id)
+  }
+
+  function credentialNotFound(id: string): CloudResponse {
     return failure(404, 'Not Found', `Could not find Application Credential: ${id}.`)
   }
 

@@ -6,6 +6,7 @@ import { hostNotAllowed, urlOf } from '../contract/url.ts'
 import type { Http } from '../http-client/client.ts'
 import { isUnauthorized } from '../http-client/errors.ts'
 import type { Cloud, MessageBus } from '../operator/cloud.ts'
+import { adviceFor } from './advice.ts'
 import { createBatchCache } from './batch-cache.ts'
 import { decryptPassword } from './cipher.ts'
 import { type Contrabass, createContrabass, loginOf, type Provider } from './contrabass.ts'
@@ -111,7 +112,7 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
     try {
       return accountsOf(await contrabass.provider(named.providerId, signal), named, isAllowedHost)
     } catch (error) {
-      throw toOpenStackError(error, 'directory')
+      throw toOpenStackError(error, { otherwise: 'directory' })
     }
   }
 
@@ -146,7 +147,7 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
     try {
       return await withLogin(work, signal)
     } catch (error) {
-      throw toOpenStackError(error)
+      throw toOpenStackError(error, { advice: adviceFor(error, 'login' in account ? account.login : undefined) })
     }
   }
 

@@ -27,12 +27,20 @@ const parts: Record<string, CloudPart> = {
   nova: 'compute',
 }
 
+interface ErrorContext {
+  /** The part of an error that no service caused. */
+  otherwise?: CloudPart
+  /** What the user can do. */
+  advice?: string | undefined
+}
+
 /** Errors that no service caused, such as an aborted signal, stay as they are unless `otherwise` names a part. */
-export function toOpenStackError(error: unknown, otherwise?: CloudPart): unknown {
+export function toOpenStackError(error: unknown, { otherwise, advice }: ErrorContext = {}): unknown {
   if (error instanceof OpenStackError) return error
   if (error instanceof EndpointError) return new OpenStackError('catalog', error.message, { cause: error })
   const part = error instanceof ServiceError ? (parts[error.service] ?? otherwise) : otherwise
   if (part === undefined) return error
   const retryAfterMs = error instanceof ServiceError ? error.retryAfterMs : undefined
-  return new OpenStackError(part, messageOf(error), { cause: error, retryAfterMs })
+  const message = [messageOf(error), advice].filter(Boolean).join('; ')
+  return new OpenStackError(part, message, { cause: error, retryAfterMs })
 }

@@ -1,6 +1,7 @@
 /**
  * How an object reaches its cloud: the account of a Secret with a clouds.yaml, and the settings that apply to it.
  */
+import { X509Certificate } from 'node:crypto'
 import type { OpenstackConfig, OpenstackConfigSpec } from '../contract/openstack-config.ts'
 import type { CloudAccount, OpenStackAccess } from '../openstack/cloud.ts'
 import { type NamedCloud, parseCloudsYaml } from '../openstack/clouds-yaml.ts'
@@ -34,6 +35,7 @@ export async function cloudSecretFor(
     throw configError([
       `${origin}: cacert names a file that the operator does not have; add its content to the Secret with the key ${caKey}`,
     ])
+  if (ca && !isReadable(ca)) throw configError([`Secret ${name}: ${caKey} is not a certificate in PEM`])
   return { account: { login, ...(ca && { ca }) }, cloud }
 }
 
@@ -65,4 +67,13 @@ export function cloudAccess(
 
 function isCertificate(text: string | undefined): boolean {
   return text?.includes('-----BEGIN CERTIFICATE-----') ?? false
+}
+
+function isReadable(certificate: string): boolean {
+  try {
+    new X509Certificate(certificate)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -71,7 +71,7 @@ test('a changed password applies without a restart', async () => {
     credentials,
     settings: { pollErrorInterval: '1h', pollSlowInterval: '1h' },
   })
-  await waitForReady(/^False KeystoneError: keystone: POST .*HTTP 401/)
+  await waitForReady(/^False KeystoneError: keystone: POST .*HTTP 401 .*; in the clouds\.yaml, check user, password/)
   await write(authOf())
   await waitForDelivery()
 })
@@ -84,6 +84,8 @@ test('a Secret that is missing or wrong is reported with the field, and heals', 
   await waitForReady(/Secret cloud: clouds\.yaml: clouds\.openstack\.auth\.auth_url: is required/)
   await write(authOf(), { cacert: '/etc/ssl/cloud.pem' })
   await waitForReady(/cacert names a file that the operator does not have; add its content .* with the key cacert/)
+  await write(authOf(), { cacert: '-----BEGIN CERTIFICATE-----' })
+  await waitForReady(/^False ConfigError: Secret cloud: cacert is not a certificate in PEM/)
   await write(authOf(), { region_name: 'elsewhere' })
   await waitForReady(/^False NeutronEndpointError: the catalog has no public network in region elsewhere endpoint/)
   await write(authOf())

@@ -91,7 +91,7 @@ test('a subnet that does not exist, is not unique or is named twice is reported 
   await create([{ name: 'storage' }, { name: 'storag' }, { id: 'nowhere' }, { name: ' ' }])
   await waitForCondition(
     'Ready',
-    /^False SubnetNotFound: subnet not found: storag \(spec\.subnets\[1]\.name\), nowhere \(spec\.subnets\[2]\.id\), {2}\(spec\.subnets\[3]\.name\)$/,
+    /^False SubnetNotFound: subnet not found: storag \(spec\.subnets\[1]\.name\), nowhere \(spec\.subnets\[2]\.id\), {2}\(spec\.subnets\[3]\.name\): correct it, or give the account a role that may read the project, such as reader$/,
   )
   await edit([
     { name: 'storage', index: 0 },

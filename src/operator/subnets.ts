@@ -51,7 +51,9 @@ export async function selectedSubnets(
   const missing = refs.filter((_, n) => candidates[n]?.length === 0)
   if (missing.length > 0) {
     const texts = missing.map(({ id, name, field }) => `${id ?? name} (${field})`)
-    throw new SyncError('SubnetNotFound', `subnet not found: ${texts.join(', ')}`)
+    // To an account without such a role, Neutron shows an empty cloud.
+    const advice = 'correct it, or give the account a role that may read the project, such as reader'
+    throw new SyncError('SubnetNotFound', `subnet not found: ${texts.join(', ')}: ${advice}`)
   }
   return refs.map((ref, n) => {
     const [first, ...others] = candidates[n] ?? []

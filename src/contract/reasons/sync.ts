@@ -100,11 +100,11 @@ export const syncReasons = {
     class: 'warning',
     en: [
       'Keystone did not issue a token. The operator retries.',
-      'Check the admin account, its domain and the projectID in Contrabass and Keystone.',
+      'Check the account, its domain, its role and its project: in Contrabass, or in the clouds.yaml of spec.cloudSecretRef. The message names the fields.',
     ],
     ko: [
       'Keystone이 토큰을 발급하지 않았습니다. operator가 다시 시도합니다.',
-      'Contrabass와 Keystone에서 관리자 계정, 도메인, projectID를 확인하십시오.',
+      'Contrabass 또는 spec.cloudSecretRef의 clouds.yaml에서 계정, 도메인, 역할, 프로젝트를 확인하십시오. 메시지에 확인할 필드가 나옵니다.',
     ],
   },
   NodesOrphaned: {
@@ -122,11 +122,11 @@ export const syncReasons = {
     class: 'attention',
     en: [
       'The Keystone catalog has no Neutron endpoint for this region and interface.',
-      'Set openstackEndpointRegion, openstackEndpointInterface or openstackNeutronEndpoint.',
+      'Set openstackEndpointRegion, openstackEndpointInterface or openstackNeutronEndpoint, or region_name and interface in the clouds.yaml.',
     ],
     ko: [
       'Keystone 카탈로그에 이 리전과 인터페이스의 Neutron 엔드포인트가 없습니다.',
-      'openstackEndpointRegion, openstackEndpointInterface 또는 openstackNeutronEndpoint를 지정하십시오.',
+      'openstackEndpointRegion, openstackEndpointInterface 또는 openstackNeutronEndpoint를 지정하거나, clouds.yaml의 region_name과 interface를 지정하십시오.',
     ],
   },
   NeutronPortError: {

@@ -31,6 +31,11 @@ export function accountCases(context: () => CloudContext): void {
     const again = await logInWith({ method: 'token', token }, { id: cloud.projectId })
     assertOwnProject(again)
     assert.notEqual(tokenIn(again), token)
+    const path = `${cloud.urls.keystone}/v3/auth/tokens`
+    const headers = { 'x-subject-token': token }
+    assert.equal((await send(path, { method: 'DELETE', token, headers })).status, 204)
+    const { status, body } = await logInWith({ method: 'token', token }, { id: cloud.projectId })
+    assert.deepEqual([status, body.error.message], [404, 'Failed to validate token'])
   })
 
   test('an application credential logs in by id and by name into its own project, and asks for no scope', async () => {
@@ -43,15 +48,20 @@ export function accountCases(context: () => CloudContext): void {
     assert.equal((await logInWith({ method, credential: { id }, secret }, { id: cloud.projectId })).status, 401)
   })
 
-  test('an application credential that expires or is deleted is a 401', async () => {
+  test('an application credential that expired is a 401, and a deleted one is not found', async () => {
     const { cloud } = context()
     const soon = new Date(Date.now() + 2_000).toISOString().slice(0, -1)
     const short = await createCredential(context(), 'short', { expires_at: soon })
-    const removed = await createCredential(context(), 'removed')
+    const { id, secret, path } = await createCredential(context(), 'removed')
     const token = tokenIn(await logIn(cloud))
-    assert.equal((await send(`${removed.path}/${removed.id}`, { method: 'DELETE', token })).status, 204)
-    for (const { id, secret } of [short, removed])
-      await eventually(async () => assert.equal((await logInWith({ method, credential: { id }, secret })).status, 401))
+    assert.equal((await send(`${path}/${id}`, { method: 'DELETE', token })).status, 204)
+    await eventually(async () => {
+      const { status, body } = await logInWith({ method, credential: { id }, secret })
+      const message = `Could not find Application Credential: ${id}.`
+      assert.deepEqual([status, body.error], [404, { code: 404, message, title: 'Not Found' }])
+    })
+    const identity = { method, credential: { id: short.id }, secret: short.secret } as const
+    await eventually(async () => assert.equal((await logInWith(identity)).status, 401))
   })
 }
 

@@ -22,6 +22,7 @@ import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
 import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isConflict } from '../../src/kube/errors.ts'
+import { secrets } from '../../src/kube/resources.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import type { OpenStack } from '../rigs/openstack/rig.ts'
 import { type Daemon, startDaemon } from '../rigs/process.ts'
@@ -37,6 +38,8 @@ export interface RealCloudSystem {
   /** The account of the operator. */
   account: { user: string; password: string }
   create(name: string, spec: SpecInput): Promise<void>
+  /** Writes a Secret beside the objects. */
+  writeSecret(name: string, data: Record<string, string>): Promise<void>
   change(name: string, change: (config: OpenstackConfig) => void): Promise<void>
   config(name?: string): Promise<OpenstackConfig>
   nodes(): Promise<NodeConfig[]>
@@ -147,10 +150,17 @@ export async function startRealCloudSystem(cloud: OpenStack, options: RealCloudO
           spec: {
             ...standard.spec,
             ...rest,
-            credentials: { ...standard.spec.credentials, ...credentials },
+            credentials: rest.cloudSecretRef
+              ? { k8sProviderID: clusterId }
+              : { ...standard.spec.credentials, ...credentials },
             settings: { ...standard.spec.settings, ...settings },
           },
         })
+      },
+      async writeSecret(name, data) {
+        const stringData = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')])
+        const secret = { metadata: { name, namespace }, type: 'Opaque', data: Object.fromEntries(stringData) }
+        await management.kube.apply(secrets, secret, { fieldManager: 'test', force: true })
       },
       async change(name, change) {
         // The operator writes to the same object: on a conflict, edit the newer version.

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseAllDocuments, stringify } from 'yaml'
+import { openstackConfigSpec } from '../../src/contract/openstack-config.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
+import { parseCloudsYaml } from '../../src/openstack/clouds-yaml.ts'
 import { root } from './blocks.ts'
 
 async function documentsOf(name: string): Promise<Record<string, unknown>[]> {
@@ -28,6 +30,15 @@ test('the routing example contains a valid kubeconfig with a proxy', async t => 
     { server, proxy },
     { server: 'https://cluster-a.example.com:6443', proxy: 'http://proxy.example.com:3128' },
   )
+})
+
+test('the example without Contrabass has a valid clouds.yaml and a valid object that names it', async () => {
+  const [secret, config] = await documentsOf('plain-openstack.yaml')
+  const { cloudSecretRef, credentials } = openstackConfigSpec.parse(config?.['spec'])
+  assert.equal(cloudSecretRef?.name, (secret?.['metadata'] as { name: string }).name)
+  assert.deepEqual(Object.keys(credentials ?? {}), ['k8sProviderID'])
+  const parsed = parseCloudsYaml((secret?.['stringData'] as Record<string, string>)['clouds.yaml'] ?? '')
+  assert.ok('cloud' in parsed, JSON.stringify(parsed))
 })
 
 for (const [file, type] of [

@@ -126,7 +126,7 @@ for (const [example, type] of Object.entries(exampleValues))
   })
 
 test('every example for helm is tested', async () => {
-  const others = ['pods-ipvlan.yaml', 'pods-macvlan.yaml', 'routing-proxy.yaml']
+  const others = ['plain-openstack.yaml', 'pods-ipvlan.yaml', 'pods-macvlan.yaml', 'routing-proxy.yaml']
   const files = (await readdir(examples)).filter(name => name.endsWith('.yaml'))
   assert.deepEqual(files.sort(), [...Object.keys(exampleValues), ...others].sort())
 })

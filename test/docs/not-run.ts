@@ -38,6 +38,14 @@ export const untestedBlocks: readonly UntestedBlock[] = [
     reason: 'Needs a cluster with legacy objects. test/system/migration.ts runs these commands in one.',
   },
   {
+    begins: 'openstack application credential',
+    reason: 'Needs a cloud. test/system/cloud-secret.e2e.test.ts creates such a credential in a real Keystone.',
+  },
+  {
+    begins: 'kubectl -n multinic-system create secret generic my-cloud',
+    reason: 'Needs the files of a cloud. test/system/cloud-secret.e2e.test.ts writes and rotates such a Secret.',
+  },
+  {
     begins: 'rabbitmqctl',
     reason: 'Needs the broker of a cloud. test/system/events.e2e.test.ts grants the same rights on a real broker.',
   },

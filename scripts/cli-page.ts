@@ -10,10 +10,14 @@ interface Texts {
   title: string
   text: string
   install: string
-  forward: string
+  kubeconfig: string
+  address: string
   columns: { commands: string[]; options: string[]; formats: string[]; codes: string[] }
   reasons: (page: string) => string
-  headings: Record<'commands' | 'options' | 'formats' | 'codes' | 'age' | 'examples' | 'completion', string>
+  headings: Record<
+    'commands' | 'options' | 'selectors' | 'formats' | 'codes' | 'age' | 'examples' | 'completion',
+    string
+  >
   every: string
   formats: Record<'wide' | 'json' | 'csv', string>
   terminal: string
@@ -21,17 +25,21 @@ interface Texts {
   scripts: string
   /** How old an observation is. */
   age: (controllerPage: string) => string
-  comments: Record<'helm' | 'kustomize' | 'why' | 'plan' | 'history' | 'find' | 'bash' | 'zsh' | 'fish', string>
+  /** Labels of Nodes, and the page about access. */
+  selectors: (accessPage: string) => string
+  comments: Record<'current' | 'live' | 'why' | 'plan' | 'history' | 'find' | 'bash' | 'zsh' | 'fish', string>
   nodes: string
 }
 
 const texts: Record<Language, Texts> = {
   en: {
     title: 'CLI',
-    text: '`multinic` reads the inventory and the operator over HTTP. It shows the state of nodes and ports, the reason, the history and the remedy. Only `migrate`, `retry`, `check --now`, `doctor` and `support-bundle` need access to a cluster. `kubectl multinic …` runs the same program.',
+    text: '`multinic` shows the state of nodes and ports, the reason, the history and the remedy. `kubectl multinic …` runs the same program.',
     install:
       'The CLI is one file for Node 20 and later: `multinic-cli-VERSION.tgz` of a release (`make release`), or `dist/multinic` of `make build`. In a checkout, add `bin/` to your `PATH`.',
-    forward: 'In a cluster, the inventory is a Service. Forward its port:',
+    kubeconfig:
+      'You need a kubeconfig and nothing else. The commands find the inventory of the cluster and reach it through the API server, like `kubectl port-forward`. KUBECONFIG may be a list of files, and files merge as in kubectl. `migrate`, `retry`, `check --now` and `--selector` use the cluster of the nodes, the other commands the management cluster.',
+    address: 'The commands also take the URL of an inventory, and then need no cluster:',
     columns: {
       commands: ['command', 'description'],
       options: ['option', 'commands', 'description'],
@@ -42,6 +50,7 @@ const texts: Record<Language, Texts> = {
     headings: {
       commands: 'Commands',
       options: 'Options',
+      selectors: 'Label selectors',
       formats: 'Output formats',
       codes: 'Exit codes',
       age: 'Age of an observation',
@@ -55,7 +64,7 @@ const texts: Record<Language, Texts> = {
       csv: 'one row per NIC, change, match or verdict',
     },
     terminal:
-      'Colours appear on a terminal only, and not with `NO_COLOR`. With `LANG=ko_KR.UTF-8` or `--lang ko`, help, output and remedies are in Korean; names of states, reasons and fields, and error messages, stay English. To trust an inventory with a private CA, set `NODE_EXTRA_CA_CERTS`. The CLI sends the token only to the URLs that you set, and follows no redirect.',
+      'On a terminal, tables fit its width (or `COLUMNS`): texts wrap in their column, then some columns are left out. A pipe and `-o wide` get all of them. Colours appear on a terminal only, and not with `NO_COLOR`. With `LANG=ko_KR.UTF-8` or `--lang ko`, help, output and remedies are in Korean; names of states, reasons and fields, and error messages, stay English. To trust an inventory with a private CA, set `NODE_EXTRA_CA_CERTS`. The CLI sends the token only to the URLs that you set, and follows no redirect.',
     codes: {
       0: 'yes, or the requested output',
       1: 'no: `check` found a deviation or an observation that is too old, nothing matches the name, the OpenstackConfig is invalid',
@@ -65,9 +74,11 @@ const texts: Record<Language, Texts> = {
       'So `multinic check` fits into a pipeline, and `multinic find 10.10.0.7 -o json` into a script. Data goes to standard output, notes go to standard error.',
     age: page =>
       `\`check\`, \`why\`, \`status\` and \`find\` compare the requested NICs with what an agent observed on the node, and show how old the observation is. \`check\` and \`why\` also name selected ports that were not delivered. An observation that is older than twice the interval of the checks for drift vouches for nothing: the commands say \`not verified since\` its time, and \`check\` exits with 1. The interval is \`DRIFT_INTERVAL\`, or longer in a large cluster ([controller](${page})). While the checks are off, it counts as one hour. \`multinic check --now NODE\` checks a node at once. \`why\` marks a stage whose reported time was impossible with \`(clock differs)\`.`,
+    selectors: page =>
+      `\`status\`, \`check\` and \`retry\` take a selector of Node labels, with the syntax of kubectl: \`zone=a\`, \`zone!=a\`, \`role in (db,web)\`, \`role notin (db)\`, \`spare\`, \`!spare\`, and several of them with commas. The Nodes are those of the cluster of \`--kubeconfig\` and \`--context\`. If the inventory serves other clusters, name the cluster of the nodes, and the inventory with \`--inventory\`. You need the right to list Nodes ([access](${page})). A selector that no node matches is an error. \`retry\` takes one node after the other, and stops at the first failure.`,
     comments: {
-      helm: 'installed by Helm',
-      kustomize: 'or by kustomize',
+      current: 'the cluster of the current context',
+      live: 'another one, with live updates',
       why: 'why is this port not a NIC?',
       plan: 'what would this do?',
       history: 'what did it have yesterday?',
@@ -77,14 +88,16 @@ const texts: Record<Language, Texts> = {
       fish: 'in ~/.config/fish/config.fish',
     },
     nodes:
-      'If `MULTINIC_INVENTORY_URL` is set, node names are completed too. For `kubectl multinic`, kubectl 1.26 and later runs `kubectl_complete-multinic`, which is next to the program in `bin/`.',
+      'If the inventory can be reached, node names are completed too. For `kubectl multinic`, kubectl 1.26 and later runs `kubectl_complete-multinic`, which is next to the program in `bin/`.',
   },
   ko: {
     title: 'CLI',
-    text: '`multinic`은 HTTP로 인벤토리와 operator를 조회하여 노드와 포트의 상태, 사유, 이력, 조치 방법을 보여 줍니다. 클러스터 접근 권한은 `migrate`, `retry`, `check --now`, `doctor`, `support-bundle`에만 필요합니다. `kubectl multinic …`도 같은 프로그램입니다.',
+    text: '`multinic`은 노드와 포트의 상태, 사유, 이력, 조치 방법을 보여 줍니다. `kubectl multinic …`도 같은 프로그램입니다.',
     install:
       'CLI는 Node 20 이상에서 실행되는 파일 하나입니다. 릴리스의 `multinic-cli-VERSION.tgz`(`make release`) 또는 `make build`의 `dist/multinic`을 사용하십시오. 체크아웃에서는 `bin/`을 `PATH`에 추가하십시오.',
-    forward: '클러스터에서 인벤토리는 Service입니다. 다음과 같이 포트를 포워딩하십시오.',
+    kubeconfig:
+      'kubeconfig만 있으면 됩니다. 명령은 클러스터의 인벤토리를 찾아 `kubectl port-forward`처럼 API 서버를 통해 연결합니다. KUBECONFIG에는 여러 파일을 지정할 수 있으며 kubectl과 같은 방식으로 병합합니다. `migrate`, `retry`, `check --now`, `--selector`는 노드가 있는 클러스터를, 나머지 명령은 관리 클러스터를 사용합니다.',
+    address: '인벤토리의 URL을 직접 지정할 수도 있습니다. 이때는 클러스터가 필요하지 않습니다.',
     columns: {
       commands: ['명령', '설명'],
       options: ['옵션', '명령', '설명'],
@@ -95,6 +108,7 @@ const texts: Record<Language, Texts> = {
     headings: {
       commands: '명령',
       options: '옵션',
+      selectors: '레이블 셀렉터',
       formats: '출력 형식',
       codes: '종료 코드',
       age: '관측 시점',
@@ -108,7 +122,7 @@ const texts: Record<Language, Texts> = {
       csv: 'NIC, 변경, 검색 결과, 판정마다 한 줄',
     },
     terminal:
-      '색상은 터미널에서만 표시하며 `NO_COLOR`가 있으면 표시하지 않습니다. `LANG=ko_KR.UTF-8` 또는 `--lang ko`를 지정하면 도움말, 출력, 조치 방법이 한국어로 표시됩니다. 상태, 사유, 필드 이름과 오류 메시지는 영어 그대로입니다. 사설 CA를 쓰는 인벤토리는 `NODE_EXTRA_CA_CERTS`로 신뢰하도록 설정하십시오. 토큰은 지정한 URL에만 보내며 리다이렉트를 따르지 않습니다.',
+      '터미널에서는 표를 터미널 너비(또는 `COLUMNS`)에 맞춥니다. 먼저 열 안에서 줄을 바꾸고, 그래도 넘치면 일부 열을 생략합니다. 파이프와 `-o wide`에는 모든 열을 출력합니다. 색상은 터미널에서만 표시하며 `NO_COLOR`가 있으면 표시하지 않습니다. `LANG=ko_KR.UTF-8` 또는 `--lang ko`를 지정하면 도움말, 출력, 조치 방법이 한국어로 표시됩니다. 상태, 사유, 필드 이름과 오류 메시지는 영어 그대로입니다. 사설 CA를 쓰는 인벤토리는 `NODE_EXTRA_CA_CERTS`로 신뢰하도록 설정하십시오. 토큰은 지정한 URL에만 보내며 리다이렉트를 따르지 않습니다.',
     codes: {
       0: '예, 또는 요청한 출력',
       1: '아니요: `check`가 불일치나 너무 오래된 관측을 찾음, 일치하는 이름이 없음, OpenstackConfig가 잘못됨',
@@ -118,9 +132,11 @@ const texts: Record<Language, Texts> = {
       '따라서 `multinic check`는 파이프라인에, `multinic find 10.10.0.7 -o json`은 스크립트에 쓸 수 있습니다. 데이터는 표준 출력으로, 안내는 표준 오류로 출력합니다.',
     age: page =>
       `\`check\`, \`why\`, \`status\`, \`find\`는 요청한 NIC와 agent가 노드에서 관측한 값을 비교하고, 관측한 지 얼마나 지났는지 표시합니다. \`check\`와 \`why\`는 선택되었지만 전달되지 않은 포트도 표시합니다. 드리프트 점검 주기의 두 배보다 오래된 관측은 아무것도 보증하지 않습니다. 이때 명령은 마지막 관측 시각과 함께 \`이후 점검되지 않음\`이라고 표시하고, \`check\`는 1로 종료합니다. 주기는 \`DRIFT_INTERVAL\`이며 큰 클러스터에서는 더 깁니다([controller](${page})). 점검을 끄면 한 시간으로 계산합니다. \`multinic check --now NODE\`는 노드를 바로 점검합니다. \`why\`는 보고된 시각이 불가능했던 단계를 \`(시계 차이)\`로 표시합니다.`,
+    selectors: page =>
+      `\`status\`, \`check\`, \`retry\`에는 Node 레이블 셀렉터를 지정할 수 있습니다. 문법은 kubectl과 같습니다: \`zone=a\`, \`zone!=a\`, \`role in (db,web)\`, \`role notin (db)\`, \`spare\`, \`!spare\`. 쉼표로 여러 개를 이어 쓸 수 있습니다. Node는 \`--kubeconfig\`와 \`--context\`가 가리키는 클러스터에서 찾습니다. 인벤토리가 다른 클러스터를 관리한다면 노드가 있는 클러스터를 지정하고 인벤토리는 \`--inventory\`로 지정하십시오. Node를 나열할 권한이 필요합니다([접근 권한](${page})). 일치하는 노드가 없으면 오류입니다. \`retry\`는 노드를 하나씩 처리하고 처음 실패한 노드에서 멈춥니다.`,
     comments: {
-      helm: 'Helm으로 설치한 경우',
-      kustomize: '또는 kustomize',
+      current: '현재 context의 클러스터',
+      live: '다른 클러스터를 실시간으로',
       why: '이 포트가 왜 NIC가 아닌가?',
       plan: '적용하면 무엇이 바뀌는가?',
       history: '어제 무엇을 가지고 있었는가?',
@@ -130,7 +146,7 @@ const texts: Record<Language, Texts> = {
       fish: '~/.config/fish/config.fish에 추가',
     },
     nodes:
-      '`MULTINIC_INVENTORY_URL`이 설정되어 있으면 노드 이름도 완성합니다. `kubectl multinic`의 경우 kubectl 1.26 이상이 `bin/`에 함께 있는 `kubectl_complete-multinic`을 실행합니다.',
+      '인벤토리에 연결할 수 있으면 노드 이름도 완성합니다. `kubectl multinic`의 경우 kubectl 1.26 이상이 `bin/`에 함께 있는 `kubectl_complete-multinic`을 실행합니다.',
   },
 }
 
@@ -143,16 +159,18 @@ export function cliPage(language: Language): string {
   return `${introduction({ name: 'cli', source: 'src/cli', language, title: text.title, text: text.text })}
 ${text.install}
 
+${text.kubeconfig}
+
+\`\`\`sh elsewhere
+multinic status                           # ${comments.current}
+multinic status --context prod --watch    # ${comments.live}
+\`\`\`
+
+${text.address}
+
 \`\`\`sh sandbox
 export MULTINIC_INVENTORY_URL=http://127.0.0.1:18081
 multinic status
-\`\`\`
-
-${text.forward}
-
-\`\`\`sh cluster
-kubectl -n multinic-system port-forward service/multinic-inventory 18081                              # ${comments.helm}
-kubectl -n multinic-operator-system port-forward service/multinic-operator-inventory-service 18081    # ${comments.kustomize}
 \`\`\`
 
 ## ${headings.commands}
@@ -163,6 +181,10 @@ ${text.reasons(pageName('reasons', language))}
 ## ${headings.options}
 
 ${table(columns.options, optionRows(commands, text.every))}
+## ${headings.selectors}
+
+${text.selectors(`../guides/${pageName('access', language)}`)}
+
 ## ${headings.formats}
 
 ${table(columns.formats, formatRows(commands, text.formats))}

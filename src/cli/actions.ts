@@ -48,15 +48,20 @@ export interface Flags extends AccessFlags {
   /** The node to check. */
   now?: string
   timeout?: string
+  selector?: string
 }
 
 export async function status(io: Io, flags: Flags, nodeName?: string): Promise<Ending> {
-  const { provider, kubeconfig, context } = flags
-  const [records, configs] = await Promise.all([
+  const { provider, kubeconfig, context, selector } = flags
+  const isFiltered = nodeName !== undefined || selector !== undefined
+  const [all, isSelected, configs] = await Promise.all([
     apiOf(io, flags).records({ providerId: provider, nodeName }),
-    kubeconfig === undefined || nodeName !== undefined ? [] : configsIn(kubeconfig, context),
+    selectionOf(io, flags),
+    kubeconfig === undefined || isFiltered ? [] : configsIn(kubeconfig, context),
   ])
+  const records = all.filter(({ instanceId }) => isSelected(instanceId))
   if (nodeName !== undefined && records.length === 0) return no(io, textsOf(io).nodeNotFound(nodeName))
+  requireNodes(records, flags)
   const view = statusOf(records, io.now(), configs).filter(
     ({ providerId }) => provider === undefined || providerId === provider,
   )
@@ -160,12 +165,16 @@ async function findEver(io: Io, flags: Flags, api: Api, what: string): Promise<E
 export async function check(io: Io, flags: Flags): Promise<Ending> {
   if (flags.now !== undefined) return (await import('./node-requests.ts')).checkNow(io, flags, flags.now)
   const api = apiOf(io, flags)
-  const [records, verdicts] = await Promise.all([
+  const [all, verdicts, isSelected] = await Promise.all([
     api.records({ providerId: flags.provider }),
     verdictsOf(io, api, [{ taken: 'true', providerId: flags.provider }]),
+    selectionOf(io, flags),
   ])
+  const records = all.filter(({ instanceId }) => isSelected(instanceId))
+  const undelivered = verdicts.filter(({ vm }) => isSelected(vm))
+  requireNodes([...records, ...undelivered], flags)
   const texts = textsOf(io)
-  const { nics, wrong } = checked(records, verdicts, io.now())
+  const { nics, wrong } = checked(records, undelivered, io.now())
   await print(io, flags.output, {
     data: wrong,
     lines: options => {
@@ -223,6 +232,12 @@ function no(io: Io, message: string): Ending {
   return 'no'
 }
 
+/** Loaded only for a selector: most of the commands need no cluster. */
+async function selectionOf(io: Io, flags: Flags): Promise<(vm: string) => boolean> {
+  if (flags.selector === undefined) return () => true
+  return (await import('./node-selector.ts')).vmSelection(io, flags, flags.selector)
+}
+
 async function configsIn(kubeconfig: string, context: string | undefined): Promise<OpenstackConfig[]> {
   const [{ loadKubeconfig }, { connectKube }, { isNotFound }] = await Promise.all([
     import('../kube/config.ts'),
@@ -243,4 +258,12 @@ async function configsIn(kubeconfig: string, context: string | undefined): Promi
       )
     throw new CliError(`cannot read OpenstackConfigs: ${messageOf(error)}`, { cause: error })
   }
+}
+
+/** A selection without a node must not look like nodes without a problem. */
+function requireNodes(selected: readonly unknown[], { selector }: Flags): void {
+  if (selector !== undefined && selected.length === 0)
+    throw new CliError(
+      `no node of this inventory is a Node with the labels ${selector} in the cluster of the kubeconfig; choose the cluster of the nodes with --context NAME`,
+    )
 }

@@ -23,11 +23,12 @@ export function clusterCommands(io: Io, ended: (ending: Ending) => void): Comman
     .action(async (flags: DoctorFlags) => ended(await (await import('./doctor/doctor.ts')).doctor(io, flags)))
 
   const retry = ofCluster('retry', help.retry)
-    .argument('<node>', help.retryNode)
+    .argument('[node]', help.retryNode)
     .argument('[interface]', help.retryInterface)
+    .option('-l, --selector <labels>', help.selector)
     .option('--timeout <duration>', help.timeout)
     .option('--no-wait', help.noWait)
-    .action(async (node: string, nic: string | undefined, flags: RequestFlags) =>
+    .action(async (node: string | undefined, nic: string | undefined, flags: RequestFlags) =>
       ended(await (await import('./node-requests.ts')).retry(io, flags, node, nic)),
     )
 

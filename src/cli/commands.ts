@@ -28,6 +28,7 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
   const provider = () => new Option('--provider <id>', help.provider)
   const operator = () => new Option('--operator <url>', help.operatorUrl)
   const watch = () => new Option('-w, --watch', help.watch)
+  const selector = () => new Option('-l, --selector <labels>', help.selector)
   const at = (text: string) => new Option('--at <time>', `${text}: ${help.timeFormats}`)
   const limit = (text: string) =>
     new Option('--limit <count>', text).argParser(value => {
@@ -49,6 +50,7 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
   const status = reading('status', help.status, ...allFormats)
     .argument('[node]', help.statusNode)
     .addOption(provider())
+    .addOption(selector())
     .addOption(watch())
     .action(run((actions, io, flags, node?: string) => actions.status(io, flags, node)))
 
@@ -82,7 +84,8 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
   const check = reading('check', help.check, ...allFormats)
     .addOption(provider())
     .addOption(operator())
-    .addOption(new Option('--now <node>', help.checkNow).conflicts('watch'))
+    .addOption(selector())
+    .addOption(new Option('--now <node>', help.checkNow).conflicts(['watch', 'selector']))
     .option('-n, --namespace <name>', help.namespace)
     .option('--timeout <duration>', help.timeout)
     .addOption(watch())

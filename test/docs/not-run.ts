@@ -34,6 +34,11 @@ export const untestedBlocks: readonly UntestedBlock[] = [
   },
   { begins: 'skopeo copy', reason: 'Needs a registry of the reader.' },
   {
+    begins: 'multinic status                           #',
+    reason:
+      'Needs a kubeconfig with two contexts. Covered by src/cli/cluster-inventory.test.ts and src/cli/watch.test.ts.',
+  },
+  {
     begins: 'multinic migrate',
     reason: 'Needs a cluster with legacy objects. test/system/migration.ts runs these commands in one.',
   },

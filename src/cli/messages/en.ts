@@ -17,6 +17,7 @@ export const en = {
     tokenFile: 'file with the bearer token ($MULTINIC_TOKEN_FILE)',
     sendToken: 'send the token of the kubeconfig instead of one that may only read',
     provider: 'only this provider',
+    selector: 'only nodes whose Node has these labels, such as zone=a,role in (db,web),!spare',
     operatorUrl: 'URL of the operator, if it is not the one of the inventory ($MULTINIC_OPERATOR_URL)',
     timeFormats: '2026-01-31T10:00:00Z, or 90m for 90 minutes ago',
     kubeconfig: 'kubeconfig of the cluster ($KUBECONFIG)',

@@ -17,6 +17,7 @@ export const ko: Messages = {
     tokenFile: 'Bearer 토큰 파일 ($MULTINIC_TOKEN_FILE)',
     sendToken: '읽기 전용 토큰 대신 kubeconfig의 토큰을 보냅니다',
     provider: '이 프로바이더만',
+    selector: 'Node에 이 레이블이 있는 노드만. 예: zone=a,role in (db,web),!spare',
     operatorUrl: '인벤토리와 주소가 다를 때 operator의 URL ($MULTINIC_OPERATOR_URL)',
     timeFormats: '2026-01-31T10:00:00Z 형식, 또는 90m(90분 전)',
     kubeconfig: '클러스터의 kubeconfig ($KUBECONFIG)',

@@ -107,7 +107,10 @@ test('a user needs the rights of the Role multinic-cli, and each refusal says wh
   const run = () => multinic('find', 'w1', '--kubeconfig', kubeconfig)
   const user = `system:serviceaccount:${namespace}:user`
   const steps: [rule: Parameters<typeof grant>[2][number], before: RegExp][] = [
-    [{ apiGroups: [''], resources: ['pods'], verbs: ['list'] }, /no running inventory in namespace multinic-system or/],
+    [
+      { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
+      /multinic-system: .*forbidden.*\n {2}multinic-operator-system: .*forbidden.*Role multinic-cli.*--inventory URL/s,
+    ],
     [
       { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'], resourceNames: ['multinic-reader'] },
       /cannot get a token of ServiceAccount multinic-system\/multinic-reader: .*forbidden.*Role multinic-cli/s,
@@ -125,4 +128,38 @@ test('a user needs the rights of the Role multinic-cli, and each refusal says wh
   }
   const { code, error } = await run()
   assert.equal(code, 0, error)
+})
+
+test('experience: without a running inventory the error says what was found in each namespace, and what to do', async () => {
+  const key = { namespace, name: 'multinic-inventory-1' }
+  await cluster.kube.patchStatus(pods, key, { conditions: [{ type: 'Ready', status: 'False' }] })
+  const { code, error } = await multinic('status')
+  await cluster.kube.patchStatus(pods, key, { conditions: [{ type: 'Ready', status: 'True' }] })
+  assert.equal(code, 2)
+  const found = [
+    `the inventory: no running inventory in the cluster ${cluster.api.url}`,
+    '  multinic-system: Pod multinic-inventory-1 is not ready',
+    '  multinic-operator-system: no Pod of the inventory',
+  ]
+  assert.equal(error.split('\n').slice(0, 3).join('\n'), found.join('\n'))
+  assert.match(error, /--context NAME.*MULTINIC_NAMESPACE.*\nOr set the URL with --inventory URL/)
+})
+
+test('experience: every command that reads the inventory finds it by the kubeconfig', async () => {
+  const commands = [['status'], ['why', 'w1'], ['history', 'w1'], ['find', 'w1'], ['check'], ['export']]
+  for (const words of commands) {
+    received.length = 0
+    const { error } = await multinic(...words)
+    assert.equal(error, '', words.join(' '))
+    assert.ok(received.length > 0, words.join(' '))
+  }
+})
+
+test('an unknown context is an error that lists the contexts, for every command', async () => {
+  const commands = [['status'], ['why', 'w1'], ['check'], ['export'], ['retry', 'w1'], ['doctor'], ['support-bundle']]
+  for (const words of [...commands, ['migrate', 'plan'], ['status', '-l', 'x']]) {
+    const { code, error } = await multinic(...words, '--context', 'gone')
+    assert.equal(code, 2, words.join(' '))
+    assert.match(error, /contexts: no entry named gone; there are \S+/, words.join(' '))
+  }
 })

@@ -29,10 +29,14 @@ export async function findInventory(io: Io, flags: ClusterFlags): Promise<Cluste
   const access = await clusterAccessOf(io, flags)
   const kube = connectKube(access, { attempts: 2 })
   const namespaces = io.env['MULTINIC_NAMESPACE'] ? [io.env['MULTINIC_NAMESPACE']] : usualNamespaces
+  const tried: string[] = []
   try {
     for (const namespace of namespaces) {
       const found = await podIn(kube, namespace)
-      if (!found) continue
+      if (typeof found === 'string') {
+        tried.push(`\n  ${namespace}: ${found}`)
+        continue
+      }
       const { pod, port } = found
       return {
         name: `Pod ${namespace}/${pod} of ${access.server}`,
@@ -46,21 +50,26 @@ export async function findInventory(io: Io, flags: ClusterFlags): Promise<Cluste
     await kube.close()
   }
   throw new CliError(
-    `no running inventory in namespace ${namespaces.join(' or ')} of ${access.server}; set MULTINIC_NAMESPACE, or the URL with --inventory URL`,
+    `no running inventory in the cluster ${access.server}${tried.join('')}\nChoose another cluster with --context NAME or another namespace with MULTINIC_NAMESPACE. If access is forbidden, bind the Role multinic-cli to your user.`,
   )
 }
 
-async function podIn(kube: KubeClient, namespace: string): Promise<{ pod: string; port: number } | undefined> {
-  const { items } = await kube.list(pods, { namespace, labelSelector }).catch(error => {
+/** The Pod, or why there is none. */
+async function podIn(kube: KubeClient, namespace: string): Promise<{ pod: string; port: number } | string> {
+  try {
+    const { items } = await kube.list(pods, { namespace, labelSelector })
+    const found = items.flatMap(pod => {
+      const port = inventoryPort(pod)
+      return port === undefined ? [] : [{ pod: pod.metadata.name, port, isReady: isReady(pod) }]
+    })
+    const [first] = found
+    if (!first) return 'no Pod of the inventory'
+    return found.find(one => one.isReady) ?? `Pod ${first.pod} is not ready`
+  } catch (error) {
     // A user of one namespace may not list the Pods of the other one.
-    if (isForbidden(error) || isNotFound(error)) return { items: [] }
+    if (isForbidden(error) || isNotFound(error)) return messageOf(error)
     throw error
-  })
-  const found = items.flatMap(pod => {
-    const port = inventoryPort(pod)
-    return port !== undefined && isReady(pod) ? [{ pod: pod.metadata.name, port }] : []
-  })
-  return found[0]
+  }
 }
 
 function inventoryPort({ spec }: PodObject): number | undefined {

@@ -118,7 +118,7 @@ for (const [name, node] of nodes) {
       )
     const withoutInventory = await multinic('status')
     assert.equal(withoutInventory.code, 2)
-    assert.match(withoutInventory.stderr, /no running inventory in namespace .*set the URL with --inventory URL/s)
+    assert.match(withoutInventory.stderr, /no running inventory in the cluster .*set the URL with --inventory URL/s)
   })
 
   test(`the CLI connects to a cluster with ${name}`, async () => {

@@ -1,5 +1,5 @@
 /**
- * Completion scripts, generated from the commands. If the URL of the inventory is set, they also complete node names.
+ * Completion scripts, generated from the commands. If the inventory can be reached, they also complete node names.
  */
 import type { Command } from 'commander'
 
@@ -76,7 +76,7 @@ function knownPaths(words: readonly Completions[]): string[] {
   return words.filter(({ path }) => path !== '').map(({ path }) => `"${path}"`)
 }
 
-/** Node names by prefix. Empty if the URL of the inventory is not set. */
+/** Node names by prefix. Empty if the inventory cannot be reached. */
 const findNodes = (word: string) =>
   `command multinic find "${word}" -o csv 2>/dev/null | sed -n 's/^node,\\([^,]*\\),.*/\\1/p'`
 

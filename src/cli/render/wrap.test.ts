@@ -18,6 +18,11 @@ const cases: Record<string, [line: string, columns: number, lines: string[]]> = 
 for (const [name, [line, columns, lines]] of Object.entries(cases))
   test(name, () => assert.deepEqual(wrapped(line, columns), lines))
 
+test('COLUMNS decides before the terminal', () => {
+  assert.equal(terminalIo({ COLUMNS: '80' }, 'en').columns, 80)
+  assert.equal(terminalIo({ COLUMNS: 'wide' }, 'en').columns, process.stdout.columns)
+})
+
 test('output wraps at the width of the terminal, data does not', async () => {
   for (const [format, expected] of [
     [undefined, 'one two\n  three\n'],

@@ -26,7 +26,7 @@ const observed = {
   ],
   subnets: [{ id: 'sub-1', networkId: 'net-1' }],
 } as unknown as Observed
-const spec = { subnetName: 'storage' } as OpenstackConfig['spec']
+const specs = [{ subnetName: 'storage' }, { subnets: [{ id: 'sub-1' }, { name: 'storage' }] }]
 
 const port = (id: string, deviceId = ''): Subject => ({ about: 'port', id, deviceId, deleted: false })
 const server = (id: string, name = ''): Subject => ({ about: 'server', id, name, interfaces: false })
@@ -49,9 +49,11 @@ const cases: Record<string, [subject: Subject, woken: boolean]> = {
 }
 for (const [name, [subject, woken]] of Object.entries(cases))
   test(`${name}: ${woken ? 'woken' : 'not woken'}`, () => {
-    const interests = createInterests()
-    interests.set('ns/a', interestOf({ spec } as OpenstackConfig, observed))
-    assert.deepEqual([...interests.of(subject)], woken ? ['ns/a'] : [])
+    for (const spec of specs) {
+      const interests = createInterests()
+      interests.set('ns/a', interestOf({ spec } as unknown as OpenstackConfig, observed))
+      assert.deepEqual([...interests.of(subject)], woken ? ['ns/a'] : [])
+    }
   })
 
 test('an interest that ends is dropped, others stay', () => {

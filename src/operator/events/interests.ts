@@ -5,9 +5,10 @@
  * The notification of a detach names no server, and no notification names an OpenstackConfig. Only earlier reads connect
  * the two.
  */
-import type { OpenstackConfig, OpenstackConfigSpec } from '../../contract/openstack-config.ts'
+import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { Subject } from '../../openstack/notification.ts'
 import type { Observed } from '../observed-state.ts'
+import { subnetRefsOf } from '../subnets.ts'
 
 /** Tags such as `port ID`, `server ID`, `subnet ID`. */
 export type Interest = ReadonlySet<string>
@@ -20,12 +21,8 @@ export function interestOf({ spec }: OpenstackConfig, observed: Observed): Inter
     ...own.flatMap(({ portId }) => (portId === undefined ? [] : [`port ${portId}`])),
     ...vms.flatMap(({ id, entry }) => [...(id === undefined ? [] : [`server ${id}`]), `server-name ${entry}`]),
     ...subnets.flatMap(({ id, networkId }) => [`subnet ${id}`, `network ${networkId}`]),
-    ...subnetNames(spec),
+    ...subnetRefsOf(spec).flatMap(({ name }) => (name ? [`subnet-name ${name}`] : [])),
   ])
-}
-
-function subnetNames({ subnetName }: OpenstackConfigSpec): string[] {
-  return subnetName?.trim() ? [`subnet-name ${subnetName.trim()}`] : []
 }
 
 function tagsOf(subject: Subject): string[] {

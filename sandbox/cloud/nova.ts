@@ -72,7 +72,8 @@ function serverList(cloudState: CloudState, request: CloudRequest, servers: Serv
     return badRequest(`Invalid input for query parameters name. Value: ${name}. '${name}' is not a 'regex'`)
   const limit = Math.min(Number(requested ?? maxPageSize), cloudState.faults.pageLimit || maxPageSize)
 
-  const all = servers.filter(server => matches(server, query)).sort(newestFirst)
+  const [, minor = 0] = microversion(request)
+  const all = servers.filter(server => matches(server, query, minor)).sort(newestFirst)
   const marker = query.get('marker')
   const after = marker === null ? -1 : all.findIndex(server => server.id === marker)
   if (marker !== null && after < 0) return badRequest(`marker [${marker}] not found`)
@@ -92,15 +93,17 @@ function serverList(cloudState: CloudState, request: CloudRequest, servers: Serv
 }
 
 /** As in Nova, only the last value of a repeated filter applies. */
-function matches(server: Server, query: URLSearchParams): boolean {
+function matches(server: Server, query: URLSearchParams, minor: number): boolean {
   const uuid = query.getAll('uuid').at(-1)
   const name = query.getAll('name').at(-1)
   const status = query.getAll('status').at(-1)
+  const tags = minor >= 26 ? query.getAll('tags').at(-1) : undefined
   const project = query.getAll('project_id').at(-1) ?? query.getAll('tenant_id').at(-1)
   return (
     (uuid === undefined || server.id === uuid) &&
     (name === undefined || new RegExp(name).test(server.name)) &&
     (status === undefined || server.status === status.toUpperCase()) &&
+    (tags === undefined || tags.split(',').every(tag => server.tags.includes(tag))) &&
     (project === undefined || server.projectId === project.replaceAll('-', ''))
   )
 }
@@ -119,6 +122,7 @@ function newestFirst(a: Server, b: Server): number {
 
 function serverBody(cloudState: CloudState, request: CloudRequest, server: Server, ports: readonly Port[]): unknown {
   const at = seconds(server.createdAt)
+  const [, minor = 0] = microversion(request)
   const image = '5b3d270b-e05d-4b40-8fec-d6d741f78f8b'
   return {
     id: server.id,
@@ -127,6 +131,7 @@ function serverBody(cloudState: CloudState, request: CloudRequest, server: Serve
     tenant_id: server.projectId,
     user_id: cloudState.user.id,
     metadata: server.metadata,
+    ...(minor >= 26 && { tags: server.tags }),
     hostId: createHash('sha224').update(server.projectId).digest('hex'),
     image: { id: image, links: [{ rel: 'bookmark', href: `${request.base}/images/${image}` }] },
     flavor: flavor(request),

@@ -28,6 +28,7 @@ export interface Server {
   projectId: string
   status: string
   metadata: Record<string, string>
+  tags: string[]
   createdAt: Date
 }
 
@@ -171,6 +172,7 @@ export function addServer(cloudState: CloudState, name: string): Server {
     projectId: cloudState.project.id,
     status: 'ACTIVE',
     metadata: {},
+    tags: [],
     createdAt: cloudState.now(),
   }
   cloudState.servers.set(server.id, server)

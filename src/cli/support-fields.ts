@@ -125,6 +125,7 @@ const openstackConfig = whole({
     subnetIDs: [text],
     cloudSecretRef: fields('name key cloud'),
     vmNames: [text],
+    vmSelector: fields('namePattern', { tags: [text] }),
     credentials: fields('openstackProviderID k8sProviderID projectID'),
     settings,
     secrets: {

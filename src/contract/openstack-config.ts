@@ -59,6 +59,43 @@ const subnetRef = z
     ],
   })
 
+const vmSelector = z
+  .object({
+    namePattern: z
+      .string()
+      .min(1)
+      .max(255)
+      .optional()
+      .meta({ description: 'Pattern of the whole server name: * stands for any characters, ? for one.' }),
+    metadata: z
+      .record(z.string().max(255), z.string().max(255))
+      .optional()
+      .meta({ description: 'Server metadata: every key with its value.' }),
+    tags: z
+      .array(
+        z
+          .string()
+          .max(60)
+          .regex(/^[^,/]+$/),
+      )
+      .max(50)
+      .optional()
+      .meta({
+        description: 'Server tags: all of them. Needs Nova with microversion 2.26.',
+        'x-kubernetes-list-type': 'atomic',
+      }),
+  })
+  .meta({
+    description:
+      'Servers of the project that meet all conditions, beside those in vmNames. New servers are found without an edit.',
+    'x-kubernetes-validations': [
+      {
+        rule: 'has(self.namePattern) || (has(self.metadata) && size(self.metadata) > 0) || (has(self.tags) && size(self.tags) > 0)',
+        message: 'one of namePattern, metadata and tags is required',
+      },
+    ],
+  })
+
 const deprecated = z.string().max(1024).optional().meta({ description: 'Deprecated and ignored.' })
 
 export const openstackConfigSpec = z
@@ -79,10 +116,11 @@ export const openstackConfigSpec = z
       .max(255)
       .optional()
       .meta({ description: 'Name of one subnet (not of a network); it must be unique in the project.' }),
-    vmNames: z.array(opaqueId).min(1).max(5000).meta({
+    vmNames: z.array(opaqueId).min(1).max(5000).optional().meta({
       description: 'Nova server IDs. An entry that is not a UUID is matched as an exact server name.',
       'x-kubernetes-list-type': 'atomic',
     }),
+    vmSelector: vmSelector.optional(),
     cloudSecretRef: cloudSecretRef.optional(),
     credentials: z
       .object({
@@ -135,6 +173,10 @@ export const openstackConfigSpec = z
       {
         rule: "(has(self.subnets) && size(self.subnets) > 0) != ((has(self.subnetIDs) && size(self.subnetIDs) > 0) || (has(self.subnetID) && self.subnetID != '') || (has(self.subnetName) && self.subnetName != ''))",
         message: 'either subnets, or one of subnetIDs, subnetID and subnetName is required',
+      },
+      {
+        rule: 'has(self.vmNames) || has(self.vmSelector)',
+        message: 'one of vmNames and vmSelector is required',
       },
       {
         rule: 'has(self.cloudSecretRef) != (has(self.credentials) && has(self.credentials.openstackProviderID))',

@@ -26,7 +26,7 @@ const checks: Record<string, () => void> = {
   'openstackconfig.yaml': () => {
     const { spec } = sample('openstackconfig.yaml', openstackConfig)
     assert.equal(spec.subnetID, 'subnet-uuid')
-    assert.equal(spec.vmNames.length, 3)
+    assert.equal(spec.vmNames?.length, 3)
     assert.equal(spec.credentials?.k8sProviderID, 'f5861c22-b252-42b5-a0c5-cfb1d245c819')
   },
   'multinicnodeconfig.yaml': () => {

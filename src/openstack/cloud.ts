@@ -164,7 +164,8 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
   const subnets = cached(({ neutron }, ids, signal) => neutron.subnets(ids, signal))
   const networks = cached(({ neutron }, ids, signal) => neutron.networks(ids, signal))
   const servers = cached(({ nova }, ids, signal) => nova.servers(ids, signal))
-  const byName = createNameCache(now)
+  const byName = createListCache(now, found => (found.length === 1 ? cacheMs : absentCacheMs))
+  const matching = createListCache(now, () => cacheMs)
   const listing = createPortListing(serverIds => call(({ neutron }) => neutron.portsOfServers(serverIds), undefined))
 
   return {
@@ -183,6 +184,8 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
     seesServers: (ids, signal) => call(async ({ nova }) => (await nova.servers(ids, signal)).length > 0, signal),
     serversByName: (name, signal) =>
       byName.get(`server ${name}`, () => call(({ nova }) => nova.serversByName(name, signal), signal)),
+    serversMatching: (selector, signal) =>
+      matching.get(JSON.stringify(selector), () => call(({ nova }) => nova.serversMatching(selector, signal), signal)),
     attachmentsOf: (serverId, signal) => call(({ nova }) => nova.attachmentsOf(serverId, signal), signal),
     wasDeleted: (serverId, signal) => call(({ nova }) => nova.wasDeleted(serverId, signal), signal),
     async bus(signal, fresh = false) {
@@ -191,11 +194,11 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
       return (await ensureLogin(signal)).bus
     },
     refresh() {
-      for (const cache of [subnets, networks, servers, byName]) cache.forget()
+      for (const cache of [subnets, networks, servers, byName, matching]) cache.forget()
       current = undefined
     },
     invalidate(changed) {
-      if (changed.servers) servers.forget()
+      if (changed.servers) for (const cache of [servers, matching]) cache.forget()
       if (changed.networks) for (const cache of [subnets, networks]) cache.forget()
       if (changed.servers || changed.networks) byName.forget()
     },
@@ -225,14 +228,14 @@ function busOf({ rabbit }: Provider, key: string): MessageBus | undefined {
 }
 
 /** A name with exactly one match is cached as long as other data. A user may correct any other result at any time. */
-function createNameCache(now: () => number) {
+function createListCache(now: () => number, keepMs: (found: readonly unknown[]) => number) {
   const known = new Map<string, { value: unknown[]; until: number }>()
   return {
     async get<V>(key: string, fetch: () => Promise<V[]>): Promise<V[]> {
       const entry = known.get(key)
       if (entry && entry.until > now()) return entry.value as V[]
       const value = await fetch()
-      known.set(key, { value, until: now() + (value.length === 1 ? cacheMs : absentCacheMs) })
+      known.set(key, { value, until: now() + keepMs(value) })
       return value
     },
     forget: () => known.clear(),

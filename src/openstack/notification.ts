@@ -19,7 +19,7 @@ export interface ServerSubject {
   about: 'server'
   id: string
   name: string
-  /** Equal for updates that change neither name nor metadata. Absent if the server was created or deleted. */
+  /** Equal for updates that change neither name, metadata nor tags. Absent if the server was created or deleted. */
   fingerprint?: string
   /** An interface was attached or detached. The server itself is unchanged. */
   interfaces: boolean
@@ -143,7 +143,7 @@ function serverIn(payload: Json, event: string): Subject[] {
   if (id === undefined) return []
   const name = textIn(fields['display_name'])
   const fingerprint = event.endsWith('instance.update')
-    ? { fingerprint: hashOf([name, fields['metadata'] ?? null]) }
+    ? { fingerprint: hashOf([name, fields['metadata'] ?? null, fields['tags'] ?? null]) }
     : {}
   return [{ about: 'server', id, name, interfaces: event.includes('.interface_'), ...fingerprint }]
 }

@@ -2,7 +2,8 @@
  * Nova: names of servers, and the interfaces of a server. The microversion is pinned; the base one has all fields we read.
  */
 import { z } from 'zod'
-import type { Attachment, Server } from '../operator/cloud.ts'
+import type { Attachment, Server, ServerSelector } from '../operator/cloud.ts'
+import { matchesPattern, prefixOf } from './name-pattern.ts'
 import { allPages, parsed, parsedPage, type Query, unusable } from './paging.ts'
 import type { Session } from './session.ts'
 
@@ -11,6 +12,8 @@ export interface Nova {
   servers(ids: readonly string[], signal?: AbortSignal): Promise<Server[]>
   /** Exact matches only. */
   serversByName(name: string, signal?: AbortSignal): Promise<Server[]>
+  /** Of the project of the token. */
+  serversMatching(selector: ServerSelector, signal?: AbortSignal): Promise<Server[]>
   /** Undefined when there is no such server. */
   attachmentsOf(id: string, signal?: AbortSignal): Promise<Attachment[] | undefined>
   /** Whether Nova has a record of the deletion. That is stronger than not finding the server. */
@@ -37,12 +40,16 @@ const headers = { 'x-openstack-nova-api-version': '2.1', 'openstack-api-version'
 /** The first microversion that returns the actions of deleted servers. */
 const actionHeaders = { 'x-openstack-nova-api-version': '2.21', 'openstack-api-version': 'compute 2.21' }
 const deletions = ['delete', 'forceDelete']
+/** The first microversion with server tags. */
+const tagHeaders = { 'x-openstack-nova-api-version': '2.26', 'openstack-api-version': 'compute 2.26' }
 /** Up to this number, servers are requested one by one. Above it, the whole list is cheaper. */
 const fewServers = 8
 /** The most that Nova returns by default. A server has several KiB: `fields` does not exist here. */
 const pageSize = 1_000
 /** Servers that have the same name. */
 const maxNamesakes = 1_000
+/** Servers that one selector may select. */
+const maxSelected = 20_000
 const concurrency = 8
 
 export function createNova(session: Session): Nova {
@@ -63,11 +70,12 @@ export function createNova(session: Session): Nova {
 
   function pages(
     query: Query,
-    { keep, maxItems }: { keep: (server: Server) => boolean; maxItems: number },
+    { keep, maxItems, version = headers }: { keep: Keep; maxItems: number; version?: typeof headers },
     signal: AbortSignal | undefined,
   ): Promise<Server[]> {
     const read = async (page: Query) => {
-      const { body } = await session.get('compute', { path: '/servers/detail', query: page, headers, signal })
+      const request = { path: '/servers/detail', query: page, headers: version, signal }
+      const { body } = await session.get('compute', request)
       return parsedPage('nova', 'servers', serverShape, body, keep)
     }
     return allPages({ service: 'nova', first: [...query, ['limit', String(pageSize)]], maxItems, read })
@@ -102,9 +110,25 @@ export function createNova(session: Session): Nova {
     },
 
     async serversByName(name, signal) {
-      // Nova treats the name as a regular expression, so the result is filtered by equality.
-      const pattern = `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`
-      return pages([['name', pattern]], { keep: server => server.name === name, maxItems: maxNamesakes }, signal)
+      return pages(
+        named(`^${literal(name)}$`),
+        { keep: server => server.name === name, maxItems: maxNamesakes },
+        signal,
+      )
+    },
+
+    async serversMatching({ namePattern = '*', metadata = {}, tags = [] }, signal) {
+      const prefix = prefixOf(namePattern)
+      const query: Query = [
+        ...(isAscii.test(prefix) ? named(`^${literal(prefix)}`) : []),
+        ...(tags.length > 0 ? [['tags', tags.join()] satisfies Query[number]] : []),
+      ]
+      // Nova may compare names without regard to case, and most clouds do not filter by metadata.
+      const keep = (server: Server) =>
+        matchesPattern(namePattern, server.name) &&
+        Object.entries(metadata).every(([key, value]) => ownValue(server, key) === value)
+      const version = tags.length > 0 ? tagHeaders : headers
+      return pages(query, { keep, maxItems: maxSelected, version }, signal)
     },
 
     async attachmentsOf(id, signal) {
@@ -121,4 +145,22 @@ export function createNova(session: Session): Nova {
       return instanceActions.some(({ action }) => deletions.includes(action))
     },
   }
+}
+
+type Keep = (server: Server) => boolean
+
+/** A database may compare other characters byte by byte. */
+const isAscii = /^[ -~]+$/
+
+/** Nova treats the name as a regular expression. */
+function named(pattern: string): Query {
+  return [['name', pattern]]
+}
+
+function literal(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
+
+function ownValue({ metadata }: Server, key: string): string | undefined {
+  return Object.hasOwn(metadata, key) ? metadata[key] : undefined
 }

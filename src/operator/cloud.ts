@@ -39,6 +39,14 @@ export interface Server {
   metadata: Record<string, string>
 }
 
+/** Conditions on a server. All that are set must be met. */
+export interface ServerSelector {
+  /** Of the whole name: `*` stands for any characters, `?` for one. */
+  namePattern?: string | undefined
+  metadata?: Readonly<Record<string, string>> | undefined
+  tags?: readonly string[] | undefined
+}
+
 /** An interface of a server, as the compute service lists it. */
 export interface Attachment {
   portId: string
@@ -67,6 +75,8 @@ export interface Cloud {
   /** Whether at least one of these servers is visible. Never answered from a cache. */
   seesServers(ids: readonly string[], signal?: AbortSignal): Promise<boolean>
   serversByName(name: string, signal?: AbortSignal): Promise<Server[]>
+  /** Of the project of the account. */
+  serversMatching(selector: ServerSelector, signal?: AbortSignal): Promise<Server[]>
   /** Undefined when there is no such server. */
   attachmentsOf(serverId: string, signal?: AbortSignal): Promise<Attachment[] | undefined>
   /** Whether the cloud has a record of this server's deletion. */

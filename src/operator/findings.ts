@@ -9,9 +9,9 @@ import type { SyncSettings } from './config.ts'
 import { type DeliveryResult, nodesAfter } from './deliver-plan.ts'
 import type { EventsState } from './events/cloud-events.ts'
 import { type Inspection, removalApprovalOf } from './inspect.ts'
-import { serverIdOf } from './observe.ts'
 import type { Observed } from './observed-state.ts'
 import { type Findings, type NodeState, stateOf, type Target } from './sync-outcome.ts'
+import { serverIdOf } from './vms.ts'
 
 export function findingsOf(
   config: OpenstackConfig,

@@ -34,6 +34,8 @@ export type SyncStage = 'cloud' | 'held' | 'plan' | 'answers' | 'deliver' | 'rec
 
 export interface Planner {
   plan(source: string, observed: Observed): Plan
+  /** The VMs of the last plan of an object. */
+  selectedVms(source: string): string[]
   forget(source: string): void
 }
 
@@ -48,6 +50,8 @@ export function createPlanner(): Planner {
       last.set(source, { observed, plan })
       return plan
     },
+    selectedVms: source =>
+      last.get(source)?.observed.vms.flatMap(({ id, hasLeft }) => (id === undefined || hasLeft ? [] : [id])) ?? [],
     forget: source => void last.delete(source),
   }
 }
@@ -101,9 +105,12 @@ export async function inspect(
   const providerId = providerIdOf(config)
   const viola = deps.violaClients.open({ user, settings, credentials, providerId })
 
-  const cloudState = await deps.timed('cloud', () => observeCloud(cloud, config.spec, settings, signal))
-  const bus = await stage('ContrabassError', () => cloud.bus(signal, hints.busRefused))
   const { nodes, reported } = await deps.timed('held', () => listDelivered(viola, signal))
+  const deliveredVms = vmsOf(nodes, keyOf(config))
+  const cloudState = await deps.timed('cloud', () =>
+    observeCloud(cloud, config.spec, { settings, deliveredVms, signal }),
+  )
+  const bus = await stage('ContrabassError', () => cloud.bus(signal, hints.busRefused))
   const observed: Observed = {
     ...observedFrom(config, settings, cloudState, nodes),
     claims: deps.claims(providerId, keyOf(config)),
@@ -126,6 +133,11 @@ export async function inspect(
   const checked = { ...observed, ports: mergePorts(observed.ports, ports), portChecks, deletedVms: vms.deletedVms }
   const checkFailures = [...failures, ...vms.failures]
   return { ...inspection, observed: checked, plan: planNodes(checked), checkFailures }
+}
+
+function vmsOf(nodes: readonly DeliveredNode[], source: string): string[] {
+  const own = nodes.filter(({ interfaces }) => interfaces.some(nic => nic.source === source))
+  return [...new Set(own.flatMap(({ instanceId }) => instanceId || []))]
 }
 
 export function listDelivered(viola: ViolaClient, signal: AbortSignal): Promise<DeliveredNodes> {

@@ -153,7 +153,8 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     policy,
     planner,
     objectEvents: createObjectEvents(eventRecorder),
-    claims: (providerId, source) => claimsOf(configs.list(), policy, providerId, source),
+    claims: (providerId, source) =>
+      claimsOf(configs.list(), policy, { providerId, source, selectedVms: planner.selectedVms }),
     now,
     takeForced: configs.takeForced,
     fairShare: createFairShare(settings.OPERATOR_WORKERS, key => waker.wake(key)),

@@ -2,40 +2,35 @@
  * Reads what a sync decides on from the cloud: ports, subnets, networks and servers. Also checks whether a delivered port
  * that is missing from the list is still attached to its VM.
  */
-import type { OpenstackConfig } from '../contract/openstack-config.ts'
+import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
 import { messageOf } from '../runtime/errors.ts'
-import type { Cloud, Port, Server } from './cloud.ts'
+import type { Cloud, Port } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
 import { identityOf, type PortCheck, type SelectedSubnet, type SelectionRules, type Vm } from './observed-state.ts'
 import type { MissingPort } from './plan.ts'
 import { selectedSubnets, subnetRefsOf } from './subnets.ts'
-import { SyncError, stage } from './sync-error.ts'
+import { stage } from './sync-error.ts'
+import { type ObservedVms, observeVms } from './vms.ts'
 
-export interface CloudState {
-  vms: Vm[]
+export interface CloudState extends ObservedVms {
   ports: Port[]
   subnets: SelectedSubnet[]
   subnetsSelectedById: boolean
   mtuByNetwork: Map<string, number>
-  /** The compute service did not answer: known nodes keep their names, new VMs wait. */
-  novaError?: SyncError
 }
-
-type Spec = OpenstackConfig['spec']
 
 export async function observeCloud(
   cloud: Cloud,
-  spec: Spec,
-  settings: SyncSettings,
-  signal: AbortSignal,
+  spec: OpenstackConfigSpec,
+  { settings, deliveredVms, signal }: { settings: SyncSettings; deliveredVms: readonly string[]; signal: AbortSignal },
 ): Promise<CloudState> {
   const refs = subnetRefsOf(spec)
   await stage('KeystoneError', () => cloud.check(signal))
   const [{ vms, novaError }, subnets] = await Promise.all([
-    observeVms(cloud, spec, settings, signal),
+    observeVms(cloud, spec, { settings, deliveredVms, signal }),
     selectedSubnets(cloud, refs, signal),
   ])
-  const vmIds = vms.flatMap(vm => vm.id ?? [])
+  const vmIds = vms.flatMap(({ id, hasLeft }) => (id === undefined || hasLeft ? [] : [id]))
   const subnetIds = subnets.map(subnet => subnet.id)
   const networkIds = subnets.map(subnet => subnet.networkId)
   const [ports, networks] = await Promise.all([
@@ -45,62 +40,6 @@ export async function observeCloud(
   const mtuByNetwork = new Map([...networks.values()].flatMap(({ id, mtu }) => (mtu === undefined ? [] : [[id, mtu]])))
   const subnetsSelectedById = refs.every(({ id }) => id !== undefined)
   return { vms, ports, subnets, subnetsSelectedById, mtuByNetwork, ...(novaError && { novaError }) }
-}
-
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-/** The server id in the spelling of Nova and Neutron. Undefined for an entry that is a name. */
-export function serverIdOf(entry: string): string | undefined {
-  return uuid.test(entry.trim()) ? entry.trim().toLowerCase() : undefined
-}
-
-async function observeVms(
-  cloud: Cloud,
-  spec: Spec,
-  settings: SyncSettings,
-  signal: AbortSignal,
-): Promise<{ vms: Vm[]; novaError?: SyncError }> {
-  const entries = [...new Set(spec.vmNames.map(entry => entry.trim()).filter(entry => entry !== ''))]
-  const ids = entries.flatMap(entry => serverIdOf(entry) ?? [])
-  const names = entries.filter(entry => serverIdOf(entry) === undefined)
-  let novaError: SyncError | undefined
-  const unlessNovaFails = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
-    try {
-      return await stage('NovaError', work)
-    } catch (error) {
-      // Without Keystone or Contrabass the whole sync fails. Without Nova only new VMs wait.
-      if (!(error instanceof SyncError) || error.reason !== 'NovaError') throw error
-      novaError = error
-      return undefined
-    }
-  }
-  const [servers, ...named] = await Promise.all([
-    unlessNovaFails(() => cloud.servers(ids, signal)),
-    ...names.map(async name => ({
-      name,
-      servers: await unlessNovaFails(() => cloud.serversByName(name, signal)),
-    })),
-  ])
-  const nodeName = (server: Server) => nodeNameOf(server, settings.nodeNameMetadataKey)
-  const byId = ids.map((id): Vm => {
-    const server = servers?.get(id)
-    if (!servers) return { entry: id, id, state: 'unknown' }
-    return server ? { entry: id, id, state: 'found', name: nodeName(server) } : { entry: id, id, state: 'notFound' }
-  })
-  const byName = named.map(({ name, servers: found }): Vm => {
-    const [first] = found ?? []
-    if (!found) return { entry: name, state: 'unknown' }
-    if (!first) return { entry: name, state: 'notFound' }
-    if (found.length > 1) return { entry: name, state: 'notUnique' }
-    return { entry: name, id: first.id, state: 'found', name: nodeName(first) }
-  })
-  const listedIds = new Set(ids)
-  const vms = [...byId, ...byName.filter(vm => vm.id === undefined || !listedIds.has(vm.id))]
-  return { vms, ...(novaError && { novaError }) }
-}
-
-function nodeNameOf({ metadata, name, id }: Server, metadataKey: string): string {
-  return (Object.hasOwn(metadata, metadataKey) && metadata[metadataKey]?.trim()) || name.trim() || id
 }
 
 interface CheckOptions {

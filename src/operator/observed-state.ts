@@ -5,7 +5,7 @@ import type { Interface } from '../contract/interfaces.ts'
 import type { NodeConfigStatus } from '../contract/node-config.ts'
 import type { Port, Subnet } from './cloud.ts'
 
-/** One entry of vmNames, and its server in the cloud. `unknown` means that the compute service did not answer. */
+/** A VM of vmNames or vmSelector, and its server in the cloud. `unknown` means that the compute service did not answer. */
 export interface Vm {
   entry: string
   state: 'found' | 'unknown' | 'notFound' | 'notUnique'
@@ -13,6 +13,8 @@ export interface Vm {
   id?: string
   /** The name that its node would get. */
   name?: string
+  /** It was selected by vmSelector and delivered, and does not match any more. */
+  hasLeft?: true
 }
 
 /** A node config as it is in the Biz cluster: what the operator delivered earlier. */

@@ -162,7 +162,8 @@ function selectNewPorts(
   const ports = Map.groupBy(unique.values(), port => port.serverId)
   const byName = new Map(observed.delivered.map(node => [node.nodeName, node]))
   const reserved = reservedByOthers(observed.claims)
-  return [...vmsById(observed.vms).keys()].flatMap((vmId): Verdict[] => {
+  return [...vmsById(observed.vms)].flatMap(([vmId, { hasLeft }]): Verdict[] => {
+    if (hasLeft) return []
     const own = ports.get(vmId) ?? []
     const node = byVm.get(vmId)
     const undelivered = own.filter(port => !isDelivered(port)).map(port => ({ port, ...judge(port, node, observed) }))

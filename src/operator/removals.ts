@@ -95,6 +95,10 @@ function decideOutcome(
     const outcome = reusedNameOutcome(observed, findHeir, entry, { node, vmId, nic })
     if (outcome) return outcome
   }
+  if (vms.get(vmId ?? '')?.hasLeft) {
+    const outcome = releaseOutcome(findHeir, node, nic, 'its VM no longer matches vmSelector')
+    return outcome.action === 'remove' ? { ...outcome, evidence: 'missing' } : outcome
+  }
   if (isOnVm && match) {
     if ('subnet' in match) return { action: 'keep', port }
     const edit = observed.subnetsSelectedById && !subnetIds.has(nic.subnetId ?? '')

@@ -188,7 +188,7 @@ test(
     await attach('late', vms.three, nets.storage)
     await system.eventually(async () => assert.equal((await inNeutron('late')).status, 'BUILD'))
     await system.change('main', ({ spec }) => {
-      spec.vmNames = [...spec.vmNames, vms.three]
+      spec.vmNames = [...(spec.vmNames ?? []), vms.three]
     })
     await waitForSkipped({ StatusNotAllowed: 1 })
     await cloud.forcePortStatus(idOf('late'), 'ERROR')

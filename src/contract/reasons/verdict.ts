@@ -138,8 +138,11 @@ export const verdictReasons = {
   },
   VmNotSelected: {
     class: 'warning',
-    en: ['The port belongs to a VM that the OpenstackConfig does not select.', 'Add the VM to vmNames.'],
-    ko: ['OpenstackConfig가 선택하지 않은 VM의 포트입니다.', 'VM을 vmNames에 추가하십시오.'],
+    en: [
+      'The port belongs to a VM that the OpenstackConfig does not select.',
+      'Add the VM to vmNames, or change vmSelector.',
+    ],
+    ko: ['OpenstackConfig가 선택하지 않은 VM의 포트입니다.', 'VM을 vmNames에 추가하거나 vmSelector를 바꾸십시오.'],
   },
   StatusNotAllowed: {
     class: 'warning',

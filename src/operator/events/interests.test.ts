@@ -56,6 +56,14 @@ for (const [name, [subject, woken]] of Object.entries(cases))
     }
   })
 
+test('any server that is created, changed or deleted concerns an object with a vmSelector', () => {
+  const interests = createInterests()
+  const spec = { vmSelector: { namePattern: 'worker-*' } }
+  interests.set('ns/a', interestOf({ spec } as unknown as OpenstackConfig, observed))
+  assert.deepEqual([...interests.of(server('vm-new', 'worker-new'))], ['ns/a'])
+  assert.deepEqual([...interests.of({ about: 'server', id: 'vm-new', name: '', interfaces: true })], [])
+})
+
 test('an interest that ends is dropped, others stay', () => {
   const interests = createInterests()
   interests.set('ns/a', new Set(['port p', 'port q']))

@@ -13,6 +13,8 @@ import { subnetRefsOf } from '../subnets.ts'
 /** Tags such as `port ID`, `server ID`, `subnet ID`. */
 export type Interest = ReadonlySet<string>
 
+const anyServer = 'server *'
+
 export function interestOf({ spec }: OpenstackConfig, observed: Observed): Interest {
   const { source, vms, ports, delivered, subnets } = observed
   const own = delivered.flatMap(node => node.interfaces.filter(nic => nic.source === source))
@@ -20,6 +22,7 @@ export function interestOf({ spec }: OpenstackConfig, observed: Observed): Inter
     ...ports.map(({ id }) => `port ${id}`),
     ...own.flatMap(({ portId }) => (portId === undefined ? [] : [`port ${portId}`])),
     ...vms.flatMap(({ id, entry }) => [...(id === undefined ? [] : [`server ${id}`]), `server-name ${entry}`]),
+    ...(spec.vmSelector ? [anyServer] : []),
     ...subnets.flatMap(({ id, networkId }) => [`subnet ${id}`, `network ${networkId}`]),
     ...subnetRefsOf(spec).flatMap(({ name }) => (name ? [`subnet-name ${name}`] : [])),
   ])
@@ -30,7 +33,7 @@ function tagsOf(subject: Subject): string[] {
     case 'port':
       return [`port ${subject.id}`, `server ${subject.deviceId}`]
     case 'server':
-      return [`server ${subject.id}`, `server-name ${subject.name}`]
+      return [`server ${subject.id}`, `server-name ${subject.name}`, ...(subject.interfaces ? [] : [anyServer])]
     case 'subnet':
       return [`subnet ${subject.id}`, `subnet-name ${subject.name}`]
     case 'network':

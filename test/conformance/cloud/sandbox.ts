@@ -87,9 +87,9 @@ export async function sandboxCloud(): Promise<CloudUnderTest> {
     },
     deletePort: async id => removePort(cloudState, id),
 
-    async bootServer({ name, nics = [], metadata = {} }) {
+    async bootServer({ name, nics = [], metadata = {}, tags = [] }) {
       const made = addServer(cloudState, name)
-      made.metadata = metadata
+      Object.assign(made, { metadata, tags })
       for (const nic of nics) attach(made, nic)
       return made.id
     },
@@ -134,7 +134,7 @@ export async function sandboxCloud(): Promise<CloudUnderTest> {
   }
 }
 
-const noServer: Server = { id: '', name: '', projectId: '', status: '', metadata: {}, createdAt: new Date(0) }
+const noServer: Server = { id: '', name: '', projectId: '', status: '', metadata: {}, tags: [], createdAt: new Date(0) }
 
 function existing<T>(found: T | undefined, what: string): T {
   if (found === undefined) throw new Error(`${what} not found`)

@@ -1,6 +1,7 @@
 /** Servers: by id, by name, by page; renamed, changed and deleted ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ServerSelector } from '../../../src/operator/cloud.ts'
 import { type CloudContext, unknownId } from './context.ts'
 
 export function serverCases(context: () => CloudContext): void {
@@ -140,6 +141,28 @@ export function serverCases(context: () => CloudContext): void {
     for (const one of [id, near]) await cloud.deleteServer(one)
     assert.deepEqual(await clients.nova.servers([id, near]), [])
     assert.equal(await clients.nova.attachmentsOf(id), undefined)
+  })
+
+  test('servers are selected by pattern, metadata and tags', async () => {
+    const { cloud, clients } = context()
+    const metadata = { cluster: 'a' }
+    const ids = await Promise.all([
+      cloud.bootServer({ name: 'pool.a-1', metadata, tags: ['gpu', 'multinic'] }),
+      cloud.bootServer({ name: 'pool.a-2', metadata: { cluster: 'b' }, tags: ['multinic'] }),
+      cloud.bootServer({ name: 'poolXa-3', metadata }),
+    ])
+    const selected = async (selector: ServerSelector) =>
+      (await clients.nova.serversMatching(selector)).map(({ name }) => name).sort()
+    assert.deepEqual(await selected({ namePattern: 'pool.*' }), ['pool.a-1', 'pool.a-2'])
+    assert.deepEqual(await selected({ namePattern: 'pool?a-?' }), ['pool.a-1', 'pool.a-2', 'poolXa-3'])
+    assert.deepEqual(await selected({ namePattern: 'Pool*' }), [])
+    assert.deepEqual(await selected({ metadata }), ['pool.a-1', 'poolXa-3'])
+    assert.deepEqual(await selected({ metadata: { constructor: 'a' } }), [])
+    assert.deepEqual(await selected({ tags: ['multinic'] }), ['pool.a-1', 'pool.a-2'])
+    assert.deepEqual(await selected({ tags: ['multinic', 'gpu'] }), ['pool.a-1'])
+    assert.deepEqual(await selected({ tags: ['multinic'], metadata, namePattern: '*1' }), ['pool.a-1'])
+    assert.deepEqual(await selected({ tags: ['none'] }), [])
+    for (const id of ids) await cloud.deleteServer(id)
   })
 
   test('microversion 2.21 shows the actions of a deleted server, unlike those of an unknown one', async () => {

@@ -43,6 +43,7 @@ export interface ServerInput {
   /** In this order; for a network, Nova creates the port. */
   nics?: ({ networkId: string } | { portId: string })[]
   metadata?: Record<string, string>
+  tags?: string[]
   /** Default: the smallest that Nova accepts. */
   image?: string
   flavor?: string
@@ -127,11 +128,11 @@ export async function actionsOn(
       await api.call('neutron', 'DELETE', `/v2.0/ports/${id}`)
     },
 
-    async bootServer({ name, nics, metadata = {}, image = imageId, flavor = flavorId }) {
+    async bootServer({ name, nics, metadata = {}, tags = [], image = imageId, flavor = flavorId }) {
       const networks = nics?.map(nic => ('portId' in nic ? { port: nic.portId } : { uuid: nic.networkId })) ?? 'none'
-      const server = { name, imageRef: image, flavorRef: flavor, metadata, networks }
-      // 2.37 is the first version that boots a server without a network.
-      const { id } = (await novaAt(api, '2.37', server)).server
+      const server = { name, imageRef: image, flavorRef: flavor, metadata, tags, networks }
+      // The first version that boots a server with tags.
+      const { id } = (await novaAt(api, '2.52', server)).server
       await eventually(
         async () => {
           const { server: now } = await api.call('nova', 'GET', `/v2.1/servers/${id}`)

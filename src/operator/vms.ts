@@ -1,0 +1,94 @@
+/**
+ * The VMs of an OpenstackConfig: those that vmNames lists, and those that vmSelector selects.
+ *
+ * A VM that was delivered and is no longer selected is looked up by its ID: an empty or incomplete list does not prove that
+ * it left the selection.
+ */
+import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
+import type { Cloud, Server } from './cloud.ts'
+import type { SyncSettings } from './config.ts'
+import type { Vm } from './observed-state.ts'
+import { SyncError, stage } from './sync-error.ts'
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** The server id in the spelling of Nova and Neutron. Undefined for an entry that is a name. */
+export function serverIdOf(entry: string): string | undefined {
+  return uuid.test(entry.trim()) ? entry.trim().toLowerCase() : undefined
+}
+
+export interface ObservedVms {
+  vms: Vm[]
+  /** The compute service did not answer: known nodes keep their names, new VMs wait. */
+  novaError?: SyncError
+}
+
+export async function observeVms(
+  cloud: Cloud,
+  { vmNames = [], vmSelector }: OpenstackConfigSpec,
+  { settings, deliveredVms, signal }: { settings: SyncSettings; deliveredVms: readonly string[]; signal: AbortSignal },
+): Promise<ObservedVms> {
+  const entries = [...new Set(vmNames.map(entry => entry.trim()).filter(entry => entry !== ''))]
+  const ids = entries.flatMap(entry => serverIdOf(entry) ?? [])
+  const names = entries.filter(entry => serverIdOf(entry) === undefined)
+  let novaError: SyncError | undefined
+  const unlessNovaFails = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await stage('NovaError', work)
+    } catch (error) {
+      // Without Keystone or Contrabass the whole sync fails. Without Nova only new VMs wait.
+      if (!(error instanceof SyncError) || error.reason !== 'NovaError') throw error
+      novaError = error
+      return undefined
+    }
+  }
+  const [servers, matching, ...named] = await Promise.all([
+    unlessNovaFails(() => cloud.servers(ids, signal)),
+    vmSelector && unlessNovaFails(() => cloud.serversMatching(vmSelector, signal)),
+    ...names.map(async name => ({
+      name,
+      servers: await unlessNovaFails(() => cloud.serversByName(name, signal)),
+    })),
+  ])
+  const found = (server: Server): Vm => ({
+    entry: server.id,
+    id: server.id,
+    state: 'found',
+    name: nodeNameOf(server, settings.nodeNameMetadataKey),
+  })
+  const byId = ids.map((id): Vm => {
+    const server = servers?.get(id)
+    if (!servers) return { entry: id, id, state: 'unknown' }
+    return server ? found(server) : { entry: id, id, state: 'notFound' }
+  })
+  const byName = named.map(({ name, servers: namesakes }): Vm => {
+    const [first] = namesakes ?? []
+    if (!namesakes) return { entry: name, state: 'unknown' }
+    if (!first) return { entry: name, state: 'notFound' }
+    return namesakes.length > 1 ? { entry: name, state: 'notUnique' } : { ...found(first), entry: name }
+  })
+  const vms = firstOfEach([...byId, ...byName, ...(matching ?? []).map(found)])
+  const known = new Set(vms.map(vm => vm.id))
+  const former = vmSelector ? deliveredVms.filter(id => !known.has(id)) : []
+  const left = matching && (await unlessNovaFails(() => cloud.servers(former, signal)))
+  for (const id of former) {
+    const server = left?.get(id)
+    if (!left) vms.push({ entry: id, id, state: 'unknown' })
+    else vms.push(server ? { ...found(server), hasLeft: true } : { entry: id, id, state: 'notFound' })
+  }
+  return { vms, ...(novaError && { novaError }) }
+}
+
+function firstOfEach(vms: readonly Vm[]): Vm[] {
+  const seen = new Set<string>()
+  return vms.filter(({ id }) => {
+    if (id === undefined) return true
+    if (seen.has(id)) return false
+    seen.add(id)
+    return true
+  })
+}
+
+function nodeNameOf({ metadata, name, id }: Server, metadataKey: string): string {
+  return (Object.hasOwn(metadata, metadataKey) && metadata[metadataKey]?.trim()) || name.trim() || id
+}

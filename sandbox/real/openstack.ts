@@ -104,7 +104,15 @@ async function createResources(
   const ids = await Promise.all(servers.map(async name => String(await rig.call('bootServer', { name, nics }))))
   for (const [index, name] of servers.entries()) {
     const id = ids[index] ?? ''
-    cloudState.servers.set(id, { id, name, projectId, status: 'ACTIVE', metadata: {}, tags: [], createdAt: cloudState.now() })
+    cloudState.servers.set(id, {
+      id,
+      name,
+      projectId,
+      status: 'ACTIVE',
+      metadata: {},
+      tags: [],
+      createdAt: cloudState.now(),
+    })
   }
 }
 

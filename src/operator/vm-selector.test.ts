@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { addPort, addServer, addSubnet, type Server, type Subnet, setPortStatus } from '../../sandbox/cloud/state.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
+import { crds } from '../kube/resources.ts'
 
 let environment: OperatorEnvironment
 let storage: Subnet
@@ -136,6 +138,42 @@ test('an interface is handed over to an object whose selector has its VM', async
     assert.equal(node?.metadata.uid, before?.metadata.uid)
   })
 })
+
+test('an API server without validation rules: an object that selects no VM, or every VM, is refused and removes nothing', async () => {
+  const name = `${openstackConfigs.plural}.${openstackConfigs.group}`
+  const definition = JSON.stringify(await environment.kube.get(crds, { name }))
+  const withoutRules = (key: string, value: unknown) => (key === 'x-kubernetes-validations' ? undefined : value)
+  boot('worker-1')
+  await environment.startOperator()
+  await environment.create({ vmNames, vmSelector: { namePattern: 'worker-*' } })
+  await waitForDelivered(['worker-1'])
+  const [before] = await environment.nodes()
+  await environment.kube.patch(
+    crds,
+    { name },
+    { spec: { versions: JSON.parse(definition, withoutRules).spec.versions } },
+  )
+  const edit = (vmSelector: object | null) => {
+    const patched = { spec: { vmSelector } }
+    return environment.kube.patch(openstackConfigs, { namespace, name: 'main' }, patched)
+  }
+  await eventually(() => edit({ namePattern: null }))
+  await waitForReady(/^ConfigError: spec\.vmSelector: one of namePattern, metadata and tags is required/)
+  await edit(null)
+  await waitForReady(/^ConfigError: spec: one of vmNames and vmSelector is required/)
+  const [after] = await environment.nodes()
+  assert.deepEqual(
+    [after?.metadata.uid, after?.metadata.generation],
+    [before?.metadata.uid, before?.metadata.generation],
+  )
+})
+
+async function waitForReady(expected: RegExp): Promise<void> {
+  await eventually(async () => {
+    const ready = (await environment.config()).status?.conditions?.find(({ type }) => type === 'Ready')
+    assert.match(`${ready?.reason}: ${ready?.message}`, expected)
+  })
+}
 
 test('the API server refuses a selection that selects nothing or cannot be meant', async () => {
   await assert.rejects(environment.create({ vmNames }), /one of vmNames and vmSelector is required/)

@@ -5,10 +5,10 @@
  * it left the selection.
  */
 import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
-import type { Cloud, Server } from './cloud.ts'
+import type { Cloud, Server, ServerSelector } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
 import type { Vm } from './observed-state.ts'
-import { SyncError, stage } from './sync-error.ts'
+import { configError, SyncError, stage } from './sync-error.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -29,6 +29,9 @@ export async function observeVms(
   { settings, deliveredVms, signal }: { settings: SyncSettings; deliveredVms: readonly string[]; signal: AbortSignal },
 ): Promise<ObservedVms> {
   const entries = [...new Set(vmNames.map(entry => entry.trim()).filter(entry => entry !== ''))]
+  if (entries.length === 0 && !vmSelector) throw configError(['spec: one of vmNames and vmSelector is required'])
+  if (vmSelector && !hasCondition(vmSelector))
+    throw configError(['spec.vmSelector: one of namePattern, metadata and tags is required'])
   const ids = entries.flatMap(entry => serverIdOf(entry) ?? [])
   const names = entries.filter(entry => serverIdOf(entry) === undefined)
   let novaError: SyncError | undefined
@@ -77,6 +80,11 @@ export async function observeVms(
     else vms.push(server ? { ...found(server), hasLeft: true } : { entry: id, id, state: 'notFound' })
   }
   return { vms, ...(novaError && { novaError }) }
+}
+
+/** Without one, it would select every server of the project. An API server without validation rules stores it. */
+function hasCondition({ namePattern = '', metadata = {}, tags = [] }: ServerSelector): boolean {
+  return namePattern !== '' || Object.keys(metadata).length > 0 || tags.length > 0
 }
 
 function firstOfEach(vms: readonly Vm[]): Vm[] {

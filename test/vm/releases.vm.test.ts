@@ -4,7 +4,13 @@
 import { test } from 'node:test'
 import { hotPlugCase } from './hot-plug.ts'
 
-const kinds = ['bullseye-netplan', 'bullseye-networkmanager', 'trixie-netplan', 'trixie-networkmanager'] as const
+const kinds = [
+  'bullseye-netplan',
+  'bullseye-networkmanager',
+  'trixie-netplan',
+  'trixie-networkmanager',
+  'forky-netplan',
+] as const
 
 for (const kind of kinds)
   test(`${kind}: a hot-plugged NIC is configured, and the same after a reboot`, async t => {

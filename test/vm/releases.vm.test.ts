@@ -10,6 +10,7 @@ const kinds = [
   'trixie-netplan',
   'trixie-networkmanager',
   'forky-netplan',
+  'forky-networkmanager',
 ] as const
 
 for (const kind of kinds)

@@ -96,7 +96,7 @@ function decideOutcome(
     if (outcome) return outcome
   }
   if (vms.get(vmId ?? '')?.hasLeft) {
-    const outcome = releaseOutcome(findHeir, node, nic, 'its VM no longer matches vmSelector')
+    const outcome = releaseOutcome(findHeir, node, nic, 'its VM is no longer selected')
     return outcome.action === 'remove' ? { ...outcome, evidence: 'missing' } : outcome
   }
   if (isOnVm && match) {

@@ -1,18 +1,14 @@
 /** `--selector`, with Nodes and their labels in the sandbox's Kubernetes API and a real inventory. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Run, runner } from '../../test/support/cli.ts'
 import { type ControllerCluster, startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { aWrite } from '../../test/support/inventory.ts'
+import { startOpenInventory } from '../../test/support/open-inventory.ts'
 import { verdictsPath } from '../contract/operator-api.ts'
-import { type RunningInventory, startInventory } from '../inventory/main.ts'
+import type { RunningInventory } from '../inventory/main.ts'
 import { nodes } from '../kube/resources.ts'
-import { silent } from '../telemetry/log.ts'
 
-let dir: string
 let cluster: ControllerCluster
 let controller: { stop(): Promise<void> }
 let inventory: RunningInventory
@@ -28,7 +24,6 @@ const labels: Record<string, Record<string, string>> = {
 }
 
 before(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'multinic-selector-'))
   cluster = await startControllerCluster()
   controller = await cluster.startController({ DRIFT_INTERVAL: 'off' })
   for (const [name, own] of Object.entries(labels)) {
@@ -39,13 +34,7 @@ before(async () => {
     ...{ config: 'ns/main', providerId: 'p1', vm: uuids[name] ?? '', portId: `late-${name}`, name: 'multinic1' },
     ...{ reason: 'Selected', message: '' },
   })
-  inventory = await startInventory({
-    env: {
-      INVENTORY_ADDR: '127.0.0.1:0',
-      INVENTORY_DB_PATH: join(dir, 'inventory.db'),
-      INVENTORY_ANONYMOUS_ACCESS: 'true',
-    },
-    log: silent,
+  inventory = await startOpenInventory({
     addRoutes: app => void app.get(verdictsPath, async () => ({ verdicts: [late('a1'), late('b1')] })),
   })
   const writes = ['a1', 'a2', 'b1'].map(name => ({ ...aWrite(name), instanceId: uuids[name] ?? '' }))
@@ -58,7 +47,6 @@ after(async () => {
   await controller.stop()
   await inventory.close()
   await cluster.close()
-  await rm(dir, { recursive: true })
 })
 
 const selections: Record<string, string[]> = {

@@ -1,26 +1,19 @@
 /** How old an observation is, in every command that vouches for a NIC, against a real inventory. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Run, runner } from '../../test/support/cli.ts'
 import { aWrite } from '../../test/support/inventory.ts'
+import { startOpenInventory } from '../../test/support/open-inventory.ts'
 import type { InventoryWrite } from '../contract/inventory.ts'
 import { type OperatorVerdict, verdictsPath } from '../contract/operator-api.ts'
-import { type RunningInventory, startInventory } from '../inventory/main.ts'
-import { silent } from '../telemetry/log.ts'
+import type { RunningInventory } from '../inventory/main.ts'
 
-let dir: string
 let open: RunningInventory
 let multinic: Run
 const verdicts: OperatorVerdict[] = []
 
 before(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'multinic-observation-'))
-  open = await startInventory({
-    log: silent,
-    env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'open.db'), INVENTORY_ANONYMOUS_ACCESS: 'true' },
+  open = await startOpenInventory({
     addRoutes(app) {
       app.get(verdictsPath, async () => ({ verdicts }))
     },
@@ -29,7 +22,6 @@ before(async () => {
 })
 after(async () => {
   await open.close()
-  await rm(dir, { recursive: true })
 })
 
 test('experience H6: check, why, status and find compare, show the age of each observation, and say what nobody verified', async () => {

@@ -1,30 +1,19 @@
 /** Every command that reads the inventory has every output format; colours only on a terminal. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse } from 'yaml'
 import { type Run, runner } from '../../test/support/cli.ts'
 import { aWrite } from '../../test/support/inventory.ts'
+import { startOpenInventory } from '../../test/support/open-inventory.ts'
 import { verdictsPath } from '../contract/operator-api.ts'
-import { type RunningInventory, startInventory } from '../inventory/main.ts'
-import { silent } from '../telemetry/log.ts'
+import type { RunningInventory } from '../inventory/main.ts'
 
-let dir: string
 let inventory: RunningInventory
 let multinic: Run
 const seen = '2026-01-01T10:00:00Z'
 
 before(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'multinic-cli-forms-'))
-  inventory = await startInventory({
-    env: {
-      INVENTORY_ADDR: '127.0.0.1:0',
-      INVENTORY_DB_PATH: join(dir, 'inventory.db'),
-      INVENTORY_ANONYMOUS_ACCESS: 'true',
-    },
-    log: silent,
+  inventory = await startOpenInventory({
     addRoutes(app) {
       const skipped = {
         config: 'ns/main',
@@ -52,7 +41,6 @@ before(async () => {
 })
 after(async () => {
   await inventory.close()
-  await rm(dir, { recursive: true })
 })
 
 /** Arguments; what only the wide format shows; header and number of rows of the CSV. */

@@ -1,36 +1,23 @@
 /** `--watch` with a real inventory: changes appear by its event stream, and by polls without it. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { json, serve } from '../../test/support/http-stub.ts'
 import { aWrite } from '../../test/support/inventory.ts'
-import { type RunningInventory, startInventory } from '../inventory/main.ts'
-import { silent } from '../telemetry/log.ts'
+import { startOpenInventory } from '../../test/support/open-inventory.ts'
+import type { RunningInventory } from '../inventory/main.ts'
 import { status } from './actions.ts'
 import { CliError, type Io } from './io.ts'
 import { watching } from './watch.ts'
 
-let dir: string
 let inventory: RunningInventory
 const never = 3_600_000
 
 before(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'multinic-watch-'))
-  inventory = await startInventory({
-    env: {
-      INVENTORY_ADDR: '127.0.0.1:0',
-      INVENTORY_DB_PATH: join(dir, 'inventory.db'),
-      INVENTORY_ANONYMOUS_ACCESS: 'true',
-    },
-    log: silent,
-  })
+  inventory = await startOpenInventory()
 })
 after(async () => {
   await inventory.close()
-  await rm(dir, { recursive: true })
 })
 
 const stopped = new Error('stopped')

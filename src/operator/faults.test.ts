@@ -15,9 +15,10 @@ import {
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { startStubServer } from '../../test/openstack/stub-server.ts'
 import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
+import { removeValidationRules } from '../../test/operator/validation-rules.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type OpenstackConfig, openstackConfigAnnotations, openstackConfigs } from '../contract/openstack-config.ts'
-import { crds, events, secrets } from '../kube/resources.ts'
+import { events, secrets } from '../kube/resources.ts'
 
 let environment: OperatorEnvironment
 let storage: Subnet
@@ -104,14 +105,7 @@ const faults: Record<string, [inject: () => unknown, expected: RegExp]> = {
   ],
   'no subnet is selected, on an API server without the validation rule': [
     async () => {
-      const name = `${openstackConfigs.plural}.${openstackConfigs.group}`
-      const definition = await environment.kube.get(crds, { name })
-      const { versions } = JSON.parse(
-        JSON.stringify((definition as { spec?: unknown })?.spec, (key, value) =>
-          key === 'x-kubernetes-validations' ? undefined : value,
-        ),
-      )
-      await environment.kube.patch(crds, { name }, { spec: { versions } })
+      await removeValidationRules(environment.kube)
       await eventually(() => edit({ spec: { subnetIDs: null } }))
     },
     /^False SubnetRequired: no subnet is selected: set subnets, subnetIDs, subnetID or subnetName/,

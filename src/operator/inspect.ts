@@ -16,6 +16,7 @@ import type { Policy } from './policy.ts'
 import { stage } from './sync-error.ts'
 import type { DeliveredNodes, ViolaClient } from './viola-client.ts'
 import type { ViolaClients } from './viola-clients.ts'
+import { selectedIds } from './vms.ts'
 
 export interface InspectDeps {
   openCloud: (user: string, config: OpenstackConfig, settings: SyncSettings, credentials: Credentials) => Cloud
@@ -50,8 +51,7 @@ export function createPlanner(): Planner {
       last.set(source, { observed, plan })
       return plan
     },
-    selectedVms: source =>
-      last.get(source)?.observed.vms.flatMap(({ id, hasLeft }) => (id === undefined || hasLeft ? [] : [id])) ?? [],
+    selectedVms: source => selectedIds(last.get(source)?.observed.vms ?? []),
     forget: source => void last.delete(source),
   }
 }

@@ -10,7 +10,7 @@ import { identityOf, type PortCheck, type SelectedSubnet, type SelectionRules, t
 import type { MissingPort } from './plan.ts'
 import { selectedSubnets, subnetRefsOf } from './subnets.ts'
 import { stage } from './sync-error.ts'
-import { type ObservedVms, observeVms } from './vms.ts'
+import { type ObservedVms, observeVms, selectedIds } from './vms.ts'
 
 export interface CloudState extends ObservedVms {
   ports: Port[]
@@ -30,7 +30,7 @@ export async function observeCloud(
     observeVms(cloud, spec, { settings, deliveredVms, signal }),
     selectedSubnets(cloud, refs, signal),
   ])
-  const vmIds = vms.flatMap(({ id, hasLeft }) => (id === undefined || hasLeft ? [] : [id]))
+  const vmIds = selectedIds(vms)
   const subnetIds = subnets.map(subnet => subnet.id)
   const networkIds = subnets.map(subnet => subnet.networkId)
   const [ports, networks] = await Promise.all([

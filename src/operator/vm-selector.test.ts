@@ -4,10 +4,10 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { addPort, addServer, addSubnet, type Server, type Subnet, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
+import { removeValidationRules } from '../../test/operator/validation-rules.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
-import { crds } from '../kube/resources.ts'
 
 let environment: OperatorEnvironment
 let storage: Subnet
@@ -140,19 +140,12 @@ test('an interface is handed over to an object whose selector has its VM', async
 })
 
 test('an API server without validation rules: an object that selects no VM, or every VM, is refused and removes nothing', async () => {
-  const name = `${openstackConfigs.plural}.${openstackConfigs.group}`
-  const definition = JSON.stringify(await environment.kube.get(crds, { name }))
-  const withoutRules = (key: string, value: unknown) => (key === 'x-kubernetes-validations' ? undefined : value)
   boot('worker-1')
   await environment.startOperator()
   await environment.create({ vmNames, vmSelector: { namePattern: 'worker-*' } })
   await waitForDelivered(['worker-1'])
   const [before] = await environment.nodes()
-  await environment.kube.patch(
-    crds,
-    { name },
-    { spec: { versions: JSON.parse(definition, withoutRules).spec.versions } },
-  )
+  await removeValidationRules(environment.kube)
   const edit = (vmSelector: object | null) => {
     const patched = { spec: { vmSelector } }
     return environment.kube.patch(openstackConfigs, { namespace, name: 'main' }, patched)

@@ -87,6 +87,11 @@ function hasCondition({ namePattern = '', metadata = {}, tags = [] }: ServerSele
   return namePattern !== '' || Object.keys(metadata).length > 0 || tags.length > 0
 }
 
+/** The servers that are selected now. */
+export function selectedIds(vms: readonly Vm[]): string[] {
+  return vms.flatMap(({ id, hasLeft }) => (id === undefined || hasLeft ? [] : [id]))
+}
+
 function firstOfEach(vms: readonly Vm[]): Vm[] {
   const seen = new Set<string>()
   return vms.filter(({ id }) => {

@@ -24,10 +24,24 @@ export interface WireInterface {
   networkId?: string | undefined
   subnetId?: string | undefined
   source?: string | undefined
+  subnetName?: string | undefined
+  networkName?: string | undefined
+  alias?: string | undefined
+}
+
+/**
+ * Names for people and labels. They describe an interface and never identify it: a change of one alone is no new request, is
+ * not sent, and does not reach the agent.
+ */
+export interface InterfaceNames {
+  subnetName?: string
+  networkName?: string
+  /** Of the network on every node of the cluster, fit for a label. */
+  alias?: string
 }
 
 /** An interface in code: index and name are set, the MAC address is in lower case, every address has its prefix. */
-export interface Interface {
+export interface Interface extends InterfaceNames {
   index: number
   name: string
   macAddress: string
@@ -47,8 +61,9 @@ export interface Interface {
 export type WireField = keyof WireInterface
 
 /**
- * Every field of an interface, by its name in code, with its name on the wire. Completion, equality, the wire form, the
- * inventory's records and the dashboard's comparison derive from this list: a field that is missing here does not compile.
+ * Every field that makes up a request, by its name in code, with its name on the wire. Completion, equality, hashes, the wire
+ * form, the inventory's records and the dashboard's comparison derive from this list: a field that is missing in both lists
+ * does not compile.
  */
 export const interfaceFields = {
   index: 'id',
@@ -64,4 +79,11 @@ export const interfaceFields = {
   networkId: 'networkId',
   subnetId: 'subnetId',
   source: 'source',
-} as const satisfies { [field in keyof Required<Interface>]: WireField }
+} as const satisfies { [field in Exclude<keyof Interface, keyof InterfaceNames>]: WireField }
+
+/** The other fields. They travel on the same way, and nothing is decided by them. */
+export const nameFields = {
+  subnetName: 'subnetName',
+  networkName: 'networkName',
+  alias: 'alias',
+} as const satisfies { [field in keyof Required<InterfaceNames>]: WireField }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inputInterface, interfaceHash } from './interface-hash.ts'
 import {
   addressesOf,
   areComplete,
@@ -7,6 +8,7 @@ import {
   equalInterfaces,
   fromWireInterfaces,
   type Interface,
+  type InterfaceNames,
   specHash,
   toWireInterface,
   type WireInterface,
@@ -135,8 +137,11 @@ const sample: Required<Interface> = {
   networkId: 'net-1',
   subnetId: 'subnet-1',
   source: 'ns/one',
+  subnetName: 'storage',
+  networkName: 'storage-net',
+  alias: 'multinic1',
 }
-const changed: { [field in keyof Interface]-?: Interface[field] } = {
+const changed: { [field in Exclude<keyof Interface, keyof InterfaceNames>]-?: Interface[field] } = {
   index: 2,
   name: 'multinic2',
   macAddress: mac(2),
@@ -151,7 +156,7 @@ const changed: { [field in keyof Interface]-?: Interface[field] } = {
   subnetId: 'subnet-2',
   source: 'ns/two',
 }
-for (const field of Object.keys(changed) as (keyof Interface)[]) {
+for (const field of Object.keys(changed) as (keyof typeof changed)[]) {
   const other = { ...sample, [field]: changed[field] } as Required<Interface>
   test(`a change of ${field} alone makes interfaces differ, changes the hash, and survives the wire`, () => {
     assert.equal(equalInterfaces(sample, structuredClone(sample)), true)
@@ -169,3 +174,26 @@ for (const field of Object.keys(changed) as (keyof Interface)[]) {
     assert.deepEqual(back?.[field], sample[field])
   })
 }
+
+const renamed: Required<InterfaceNames> = { subnetName: 'other', networkName: 'other', alias: 'other' }
+for (const field of Object.keys(renamed) as (keyof InterfaceNames)[]) {
+  const other = { ...sample, [field]: renamed[field] }
+  test(`experience M10: ${field} survives the wire, and is no part of equality, hashes or the input of the agent`, () => {
+    const [back] = fromWireInterfaces([toWireInterface(other)])
+    assert.equal(back?.[field], renamed[field])
+    const [completed] = completeInterfaces([{ ...toWireInterface(other), name: undefined }]).interfaces
+    assert.equal(completed?.[field], renamed[field])
+    assert.equal(equalInterfaces(sample, other), true)
+    const hash = (nic: Interface) => specHash({ nodeName: 'w1', interfaces: [nic] })
+    assert.equal(hash(sample), hash(other))
+    assert.equal(interfaceHash(sample), interfaceHash(other))
+    assert.equal(field in inputInterface(other), false)
+  })
+}
+
+test('the hash of a request is the one of versions without names', () => {
+  const { subnetName: _, networkName: __, alias: ___, ...older } = sample
+  const hash = (nic: Interface) => specHash({ nodeName: 'w1', instanceId: 'vm-1', interfaces: [nic] })
+  assert.equal(hash(sample), hash(older))
+  assert.equal(hash(older), 'ce7f6a765d87db855bc7534880250e970f317087697142b00a6834906d4ca197')
+})

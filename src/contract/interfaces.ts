@@ -9,6 +9,7 @@ import {
   type Interface,
   interfaceFields,
   maxInterfaces,
+  nameFields,
   type WireField,
   type WireInterface,
 } from './interface-fields.ts'
@@ -16,14 +17,17 @@ import { equalJson } from './json.ts'
 
 export {
   type Interface,
+  type InterfaceNames,
   interfaceFields,
   maxInterfaces,
+  nameFields,
   type Route,
   type WireField,
   type WireInterface,
 } from './interface-fields.ts'
 
-const fieldNames = Object.keys(interfaceFields) as (keyof Interface)[]
+const fieldNames = Object.keys(interfaceFields) as (keyof typeof interfaceFields)[]
+const allFields = Object.entries({ ...interfaceFields, ...nameFields })
 
 export interface FieldError {
   path: string
@@ -45,7 +49,14 @@ export function toWireInterface(nic: Interface): WireInterface {
   return { id: index, ...rest }
 }
 
-/** Reports whether two interfaces are equal in every field of the list. */
+/** The request alone: what equality and hashes are about. */
+export function withoutNames(nic: Interface): Interface {
+  const request: Record<string, unknown> = {}
+  for (const field of fieldNames) if (nic[field] !== undefined) request[field] = nic[field]
+  return request as unknown as Interface
+}
+
+/** Reports whether two interfaces are the same request. */
 export function equalInterfaces(a: Interface, b: Interface): boolean {
   return a === b || fieldNames.every(field => equalJson(a[field], b[field]))
 }
@@ -92,8 +103,9 @@ export function fromWireInterfaces(inputs: readonly WireInterface[]): Interface[
 
 /** Drops fields that the list does not know: another version may have sent them. */
 function fromCompleteWire(input: CompleteWireInterface): Interface {
-  const known = fieldNames.map(field => [field, input[interfaceFields[field]]] as const)
-  return Object.fromEntries(known.filter(([, value]) => value !== undefined)) as unknown as Interface
+  const nic: Record<string, unknown> = {}
+  for (const [field, wire] of allFields) if (input[wire] !== undefined) nic[field] = input[wire]
+  return nic as unknown as Interface
 }
 
 /** What is wrong when the address of an interface is not in its own network. */
@@ -110,13 +122,15 @@ export function addressesOf(nic: Pick<WireInterface, 'address' | 'cidr' | 'addre
   return [...new Set(all)]
 }
 
-/** The hash of what a node is asked to have. Order of interfaces, key order and letter case of MACs do not change it. */
+/** The hash of what a node is asked to have. Order of interfaces, key order, letter case of MACs and names do not change it. */
 export function specHash(spec: {
   nodeName: string
   instanceId?: string | undefined
   interfaces: readonly Interface[]
 }): string {
-  const interfaces = spec.interfaces.toSorted((a, b) => a.index - b.index).map(toWireInterface)
+  const interfaces = spec.interfaces
+    .toSorted((a, b) => a.index - b.index)
+    .map(nic => toWireInterface(withoutNames(nic)))
   return hashOf({ nodeName: spec.nodeName, instanceId: spec.instanceId || undefined, interfaces })
 }
 

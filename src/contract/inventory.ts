@@ -2,9 +2,9 @@
  * The inventory API: what every node has, why, since when, and what it had before.
  */
 import { z } from 'zod'
-import { interfaceSchema, interfaceStatus, nodeConfigStatus, states } from './node-config.ts'
+import { agentRollout, interfaceSchema, interfaceStatus, nodeConfigStatus, states } from './node-config.ts'
 import { stages } from './stages.ts'
-import { opaqueId, timestamp } from './text.ts'
+import { opaqueId, tenantName, timestamp } from './text.ts'
 
 export { type Stage, stages } from './stages.ts'
 
@@ -43,6 +43,7 @@ export const inventoryRecord = z
     providerId: z.string(),
     nodeName: z.string(),
     instanceId: z.string(),
+    instanceName: z.string().optional().meta({ description: 'Name of the VM, if it is known.' }),
     config: inventoryConfig,
     lastConfigHash: z.string(),
     updatedAt: timestamp,
@@ -50,6 +51,7 @@ export const inventoryRecord = z
     reason: z.string().optional(),
     message: z.string().optional(),
     remedy: z.string().optional().meta({ description: 'Remedy for the reason, from the catalogue.' }),
+    agentRollout: agentRollout.optional(),
     interfaces: z.array(interfaceRecord).optional(),
   })
   .meta({ description: 'Delivered and observed state of one node.' })
@@ -60,11 +62,13 @@ export const inventoryWrite = z
     providerId: opaqueId,
     nodeName: z.string().min(1).max(253),
     instanceId: z.string().max(253),
+    instanceName: tenantName.optional(),
     config: inventoryConfig,
     lastConfigHash: z.string().max(128),
     state: z.enum(states).optional(),
     reason: z.string().max(128).optional(),
     message: z.string().max(4096).optional(),
+    agentRollout: agentRollout.optional(),
     interfaces: z.array(interfaceRecord).max(32).optional(),
     removed: z.boolean().optional().meta({
       description: 'The node has no managed interfaces any more. The record is deleted, its history is kept.',
@@ -116,8 +120,8 @@ export const providerCatalog = z.object({
 
 export const searchHit = z
   .object({
-    kind: z.enum(['address', 'mac', 'port', 'vm', 'node']),
-    value: z.string(),
+    kind: z.enum(['address', 'mac', 'port', 'vm', 'node', 'subnet', 'network']),
+    value: z.string().meta({ description: 'A VM is found by ID and by name, a subnet or network by name.' }),
     providerId: z.string(),
     nodeName: z.string(),
     interface: z.string().optional().meta({ description: 'Name of the interface, if the value belongs to one.' }),

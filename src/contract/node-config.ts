@@ -4,7 +4,17 @@
 import { z } from 'zod'
 import { maxInterfaces } from './interfaces.ts'
 import type { KubeObject, Resource } from './object.ts'
-import { cidr, conditions, generation, ipAddress, macAddress, opaqueId, timestamp } from './text.ts'
+import {
+  cidr,
+  conditions,
+  dnsLabel,
+  generation,
+  ipAddress,
+  macAddress,
+  opaqueId,
+  tenantName,
+  timestamp,
+} from './text.ts'
 
 export const nodeConfigGroup = 'multinic.io'
 
@@ -20,6 +30,8 @@ export const nodeConfigAnnotations = {
   /** Start a check of the node now. */
   check: 'multinic.io/check',
   forceDelete: 'multinic.io/force-delete',
+  /** On the namespace: run the agent again on every configured node. Each new value is a new request. */
+  rolloutAgent: 'multinic.io/rollout-agent',
   /** The node is expected to match its spec already: the controller checks it first, and changes it only after approval. */
   adopt: 'multinic.io/adopt',
   /** namespace/name of the MultiNicBizConfig that the node came from. */
@@ -27,6 +39,11 @@ export const nodeConfigAnnotations = {
   /** Trace of the last write of the spec. A change of this annotation alone triggers nothing. */
   traceparent: 'multinic.io/traceparent',
 } as const
+
+/** The request on the namespace to run the agent again; each new value is a new one. */
+export function agentRolloutOf({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
+  return metadata.annotations?.[nodeConfigAnnotations.rolloutAgent]?.slice(0, 64) || undefined
+}
 
 export const nodeConfigFinalizer = 'multinic.io/node-cleanup'
 
@@ -81,6 +98,13 @@ export const interfaceSchema = z
       .max(507)
       .optional()
       .meta({ description: 'namespace/name of the OpenstackConfig that requested this interface.' }),
+    subnetName: tenantName.optional().meta({
+      description: 'Name of the subnet when the interface was delivered. Informational, like the other names.',
+    }),
+    networkName: tenantName.optional().meta({ description: 'Name of the network.' }),
+    alias: dnsLabel
+      .optional()
+      .meta({ description: 'Name of the network on every node of the cluster, if its subnet has an index.' }),
   })
   .meta({
     description: 'One interface of the node, identified by its MAC address.',
@@ -129,6 +153,7 @@ export const nodeConfigSpec = z
     instanceId: z.string().max(253).optional().meta({
       description: 'ID of the VM. If set, it must match the SystemUUID of the node, or nothing is applied.',
     }),
+    instanceName: tenantName.optional().meta({ description: 'Name of the VM. Informational.' }),
     specHash: z
       .string()
       .max(128)
@@ -171,6 +196,17 @@ export const interfaceStatus = z
   })
   .meta({ description: 'State of one interface.' })
 
+export const agentRollout = z
+  .object({
+    request: z.string().max(64).meta({ description: 'Value of the annotation multinic.io/rollout-agent.' }),
+    state: z.enum(['Waiting', 'Updated']).meta({
+      description: 'Updated: the node needs no run, or the agent ran on it. The state of the config is its result.',
+    }),
+    reason: z.string().max(128).optional().meta({ description: 'What the node waits for.' }),
+    message: z.string().max(1024).optional(),
+  })
+  .meta({ description: 'The last request to run the agent again, and how far this node is.' })
+
 export const nodeConfigStatus = z
   .object({
     observedGeneration: generation.optional(),
@@ -194,8 +230,10 @@ export const nodeConfigStatus = z
       description: 'The own addresses of the Node, one of each family. The port that has one is its primary port.',
     }),
     agentHash: z.string().max(16).optional().meta({
-      description: 'Hash of what the last agent ran with: image, settings and facts of the Node.',
+      description:
+        'Hash of what the last agent that configured the node ran with: image, settings and facts of the Node.',
     }),
+    agentRollout: agentRollout.optional(),
     checkIntervalSeconds: z
       .int()
       .min(1)
@@ -215,6 +253,7 @@ export const nodeConfig = z.object({
 
 export type NodeConfigSpec = z.infer<typeof nodeConfigSpec>
 export type NodeConfigStatus = z.infer<typeof nodeConfigStatus>
+export type AgentRollout = z.infer<typeof agentRollout>
 export type InterfaceStatus = z.infer<typeof interfaceStatus>
 export type ObservedInterface = z.infer<typeof observedInterface>
 export type ConditionStatus = z.infer<typeof conditions>[number]

@@ -4,14 +4,16 @@
 import { z } from 'zod'
 import { maxInterfaces } from './interface-fields.ts'
 import type { KubeObject, Resource } from './object.ts'
+import { renumberStatus } from './renumber.ts'
 import { settings } from './settings.ts'
-import { conditions, generation, opaqueId, timestamp } from './text.ts'
+import { conditions, dnsLabel, generation, opaqueId, timestamp } from './text.ts'
 
 export const openstackConfigGroup = 'multinic.example.com'
 
 export const openstackConfigAnnotations = {
   forceReconcile: 'multinic.io/force-reconcile',
   releaseRemovals: 'multinic.io/release-removals',
+  renumber: 'multinic.io/renumber',
 } as const
 
 export const openstackConfigFinalizer = 'multinic.example.com/delivered-nodes'
@@ -52,10 +54,19 @@ const subnetRef = z
         description:
           'Number of the interface that a port of this subnet becomes, on every node. Default: the lowest free number that no subnet has.',
       }),
+    alias: dnsLabel.optional().meta({
+      description:
+        'Name of the network in labels and objects of the cluster. Only with index. Default: multinic and the index, such as multinic0.',
+    }),
   })
   .meta({
     'x-kubernetes-validations': [
       { rule: 'has(self.id) != has(self.name)', message: 'exactly one of id and name is required' },
+      { rule: '!has(self.alias) || has(self.index)', message: 'index is required with alias' },
+      {
+        rule: "!has(self.alias) || !has(self.index) || !self.alias.matches('^multinic[0-9]$') || int(self.alias.substring(8)) == self.index",
+        message: 'an alias that is multinic and a digit must have the digit of its index',
+      },
     ],
   })
 
@@ -84,14 +95,18 @@ const vmSelector = z
         description: 'Server tags: all of them. Needs Nova with microversion 2.26.',
         'x-kubernetes-list-type': 'atomic',
       }),
+    clusterNodes: z.boolean().optional().meta({
+      description:
+        'Servers that are Nodes of the Biz cluster: the SystemUUID of the Node is the server ID. Needs a Viola that lists Nodes.',
+    }),
   })
   .meta({
     description:
       'Servers of the project that meet all conditions, beside those in vmNames. New servers are found without an edit.',
     'x-kubernetes-validations': [
       {
-        rule: 'has(self.namePattern) || (has(self.metadata) && size(self.metadata) > 0) || (has(self.tags) && size(self.tags) > 0)',
-        message: 'one of namePattern, metadata and tags is required',
+        rule: 'has(self.namePattern) || (has(self.metadata) && size(self.metadata) > 0) || (has(self.tags) && size(self.tags) > 0) || (has(self.clusterNodes) && self.clusterNodes)',
+        message: 'one of namePattern, metadata, tags and clusterNodes is required',
       },
     ],
   })
@@ -100,11 +115,21 @@ const deprecated = z.string().max(1024).optional().meta({ description: 'Deprecat
 
 export const openstackConfigSpec = z
   .object({
-    subnets: z.array(subnetRef).max(64).optional().meta({
-      description:
-        'Subnets whose ports are selected, in order of preference, each with the number of its interfaces. Instead of subnetIDs, subnetID and subnetName.',
-      'x-kubernetes-list-type': 'atomic',
-    }),
+    subnets: z
+      .array(subnetRef)
+      .max(64)
+      .optional()
+      .meta({
+        description:
+          'Subnets whose ports are selected, in order of preference, each with the number of its interfaces. Instead of subnetIDs, subnetID and subnetName.',
+        'x-kubernetes-list-type': 'atomic',
+        'x-kubernetes-validations': [
+          {
+            rule: 'self.all(a, !has(a.alias) || self.all(b, !has(b.alias) || !has(a.index) || !has(b.index) || (a.alias == b.alias) == (a.index == b.index)))',
+            message: 'an alias belongs to one index, and an index has one alias',
+          },
+        ],
+      }),
     subnetIDs: z.array(opaqueId).max(64).optional().meta({
       description:
         'Subnets whose ports are selected, in order of preference. Takes precedence over subnetID and subnetName.',
@@ -272,6 +297,7 @@ export const openstackConfigStatus = z
       .max(1024)
       .optional()
       .meta({ description: 'Value of the annotation multinic.io/release-removals that was applied last.' }),
+    renumber: renumberStatus.optional(),
   })
   .meta({ description: 'Result of the last syncs.' })
 

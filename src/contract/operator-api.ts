@@ -24,11 +24,24 @@ export const verdict = z
     config: z.string().meta({ description: 'namespace/name of the OpenstackConfig.' }),
     providerId: z.string().optional().meta({ description: 'Provider ID of the Biz cluster.' }),
     vm: z.string(),
+    vmName: z.string().optional().meta({ description: 'Name of the VM, if it is known.' }),
     portId: z.string().optional().meta({ description: 'Absent for a verdict on the VM itself.' }),
     reason: z.string(),
     message: z.string(),
     remedy: z.string().optional(),
     name: z.string().optional().meta({ description: 'Name of the interface of the port.' }),
+    portSecurity: z
+      .object({
+        enabled: z.boolean(),
+        allowedAddressPairs: z.array(
+          z.object({ ipAddress: z.string().meta({ description: 'Address or CIDR.' }), macAddress: z.string() }),
+        ),
+      })
+      .optional()
+      .meta({
+        description:
+          'Port security of a selected port, and what it lets through besides the addresses of the port. Absent if the cloud does not report it.',
+      }),
   })
   .meta({ description: 'Verdict on a port or VM, with its reason.' })
 
@@ -38,6 +51,7 @@ export const plannedNode = z
   .object({
     nodeName: z.string(),
     instanceId: z.string(),
+    instanceName: z.string().optional(),
     action: z.enum(['send', 'remove', 'keep']),
     interfaces: z.array(interfaceSchema),
     why: z.array(z.string()),
@@ -51,7 +65,20 @@ export const planAnswer = z.object({
     description: 'Removals that would be on hold until you approve them, because too many ports disappeared at once.',
   }),
   moves: z
-    .array(z.object({ nodeName: z.string(), portId: z.string(), from: z.string(), to: z.string() }))
+    .array(
+      z.object({
+        nodeName: z.string(),
+        portId: z.string(),
+        from: z.string(),
+        to: z.string(),
+        subnetName: z.string().optional(),
+        exchange: z
+          .object({ portId: z.string(), from: z.string(), to: z.string() })
+          .optional()
+          .meta({ description: 'The interface that has the number now, and the number that it would get.' }),
+        blocked: z.string().optional().meta({ description: 'Why it cannot move.' }),
+      }),
+    )
     .optional()
     .meta({ description: 'Interfaces that keep another number than spec.subnets gives their subnet.' }),
   error: z.object({ reason: z.string(), message: z.string(), remedy: z.string().optional() }).optional(),

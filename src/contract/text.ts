@@ -8,6 +8,15 @@ import { durationPattern } from './duration.ts'
 /** IDs of other systems (VMs, ports, providers, subnets) are opaque: only their length is checked. */
 export const opaqueId = z.string().min(1).max(253)
 
+/** A name that a tenant of the cloud chose: for people, never a key. The cloud allows 255 characters. */
+export const tenantName = z.string().max(255)
+
+/** A label of DNS (RFC 1123): fits into the key of a Kubernetes label and the name of an object. */
+export const dnsLabel = z
+  .string()
+  .max(63)
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)
+
 export const macAddress = z
   .string()
   .max(17)

@@ -9,6 +9,16 @@ export function truncate(text: string, maxLength: number): string {
   return text.length <= maxLength && shown.length <= maxLength ? shown : `${shown.slice(0, maxLength - 1)}…`
 }
 
+/** A name that another service gave, on one line and fit to be shown. */
+export function shownName(name: string): string {
+  if (name.length <= maxName && !needsWork.test(name)) return name
+  return truncate(name.replace(/\s+/g, ' ').trim(), maxName)
+}
+
+const maxName = 255
+/** Thousands of ports have the names of few networks, and nearly all names are fit as they are. */
+const needsWork = /^\s|\s$|\s\s|[^\S ]|[\p{Cc}\p{Cf}\p{Cs}]/u
+
 /** Writes control characters (except line ends and tabs), marks of the writing direction and other invisible ones as escapes. */
 export function visible(text: string): string {
   return text.replace(/(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, escaped)

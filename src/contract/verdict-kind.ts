@@ -5,7 +5,7 @@
 /** A port outside the selection is neither selected nor ignored: MultiNIC does not manage it. */
 export type VerdictKind = 'selected' | 'ignored' | 'notManaged'
 
-const notManaged = new Set(['PrimaryPort', 'NotSelected', 'SelectedByOther'])
+const notManaged = new Set(['PrimaryPort', 'NotSelected', 'SelectedByOther', 'NodeNotSelected'])
 
 export function verdictKind(reason: string): VerdictKind {
   if (reason === 'Selected') return 'selected'

@@ -3,9 +3,11 @@
  */
 import { z } from 'zod'
 import { interfaceSchema, nodeConfigStatus } from './node-config.ts'
-import { cidr, generation, ipAddress, opaqueId } from './text.ts'
+import { cidr, generation, ipAddress, opaqueId, tenantName } from './text.ts'
 
 export const violaPath = '/v1/k8s/multinic/node-configs'
+/** The Nodes of the cluster. */
+export const violaNodesPath = '/v1/k8s/multinic/nodes'
 export const providerHeader = 'x-provider-id'
 export const maxPostBytes = 4 * 1024 * 1024
 /** What Viola accepts in one POST. The Go operator sends all changed nodes at once. */
@@ -25,6 +27,7 @@ export const violaNodeConfig = z
   .object({
     nodeName: z.string().trim().min(1).max(253),
     instanceId: z.string().max(253).optional(),
+    instanceName: tenantName.optional().meta({ description: 'Name of the VM, for people.' }),
     interfaces: z.array(violaInterface).max(10),
     expectedSpecHash: z.string().max(128).optional().meta({
       description: 'Expected hash of the object in the cluster. Empty: the object must not exist. A mismatch is a 409.',
@@ -57,6 +60,7 @@ export const violaNode = z
   .object({
     nodeName: z.string(),
     instanceId: z.string().optional(),
+    instanceName: z.string().optional(),
     providerId: z.string().optional(),
     specHash: z.string(),
     generation,
@@ -73,7 +77,22 @@ export const violaListAnswer = z.object({
   resourceVersion: z.string(),
 })
 
+export const violaClusterNode = z
+  .object({
+    name: z.string().max(253),
+    systemUUID: z.string().max(100).meta({
+      description: 'Machine of the Node (status.nodeInfo.systemUUID): on OpenStack, the server ID. May be empty.',
+    }),
+  })
+  .meta({ description: 'A Node of the cluster.' })
+
+export const violaNodesAnswer = z.object({
+  items: z.array(violaClusterNode),
+  resourceVersion: z.string().max(128).meta({ description: 'Changes with the names and machines of the Nodes.' }),
+})
+
 export type ViolaNodeConfig = z.input<typeof violaNodeConfig>
 export type ViolaPostAnswer = z.infer<typeof violaPostAnswer>
 export type ViolaResult = ViolaPostAnswer['results'][number]
 export type ViolaNode = z.infer<typeof violaNode>
+export type ViolaClusterNode = z.infer<typeof violaClusterNode>

@@ -35,11 +35,11 @@ test('a reason of two groups has one class and one text', () => {
 test('a controller announces results and steps by Normal Events, everything else by Warnings', () => {
   assert.deepEqual(
     namesIn('node', reason => classOf(reason) === 'normal'),
-    ['AllInterfacesConfigured', 'Paused', 'Released'],
+    ['AllInterfacesConfigured', 'ConfiguredByOlderAgent', 'Paused', 'Released'],
   )
   assert.deepEqual(
     namesIn('node', reason => classOf(reason) === 'progress'),
-    ['Applying', 'ConfiguredByOlderAgent', 'PreviousJobRunning', 'Removing', 'RolloutWaiting'],
+    ['Applying', 'PreviousJobRunning', 'Removing', 'RolloutWaiting'],
   )
   assert.deepEqual(['Removed', 'Drifted'].map(eventTypeOf), ['Normal', 'Warning'])
 })
@@ -47,6 +47,7 @@ test('a controller announces results and steps by Normal Events, everything else
 test('an operator announces a selected port, a port on its way and a connected bus by Normal Events', () => {
   const isNormal = (reason: string) => eventTypeOf(reason) === 'Normal'
   assert.deepEqual(namesIn('verdict', isNormal), [
+    'NodeNotSelected',
     'NotSelected',
     'PortNotBound',
     'PrimaryPort',
@@ -60,6 +61,8 @@ test('an operator announces a selected port, a port on its way and a connected b
     'Healthy',
     'NoChange',
     'NodesPending',
+    'RenumberInProgress',
+    'Renumbered',
     'Synced',
   ])
 })

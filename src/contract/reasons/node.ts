@@ -75,9 +75,15 @@ export const nodeReasons = {
     ],
   },
   ConfiguredByOlderAgent: {
-    class: 'progress',
-    en: ['An older agent configured the node. This agent configures it again, without an interruption.', wait.en],
-    ko: ['이전 버전의 agent가 구성한 노드입니다. 현재 agent가 중단 없이 다시 구성합니다.', wait.ko],
+    class: 'normal',
+    en: [
+      'An older agent configured the node. It works, with the rules of that agent.',
+      'When it suits, run multinic rollout agent: the current agent configures the node again, without an interruption.',
+    ],
+    ko: [
+      '이전 버전의 agent가 구성한 노드입니다. 그 agent의 규칙으로 정상 동작합니다.',
+      '편한 시간에 multinic rollout agent를 실행하십시오. 현재 agent가 중단 없이 노드를 다시 구성합니다.',
+    ],
   },
   DuplicateNode: {
     class: 'attention',
@@ -196,7 +202,7 @@ export const nodeReasons = {
   RolloutStopped: {
     class: 'attention',
     en: [
-      'The number of nodes that failed with their new spec has reached FAILURE_BUDGET. The controller changes no further node.',
+      'The number of nodes that failed with a new spec or a new agent has reached FAILURE_BUDGET. The controller changes no further node.',
       'Correct the failed nodes, or raise FAILURE_BUDGET.',
     ],
     ko: [

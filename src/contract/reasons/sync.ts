@@ -4,6 +4,17 @@
 import { nothingToDo, type Reasons } from './reason.ts'
 
 export const syncReasons = {
+  ClusterNodesError: {
+    class: 'attention',
+    en: [
+      'vmSelector has clusterNodes, and Viola did not return the Nodes of the cluster. Nothing is removed. New VMs wait.',
+      'Read the response in the message. Upgrade a Viola that does not list Nodes, or select VMs by vmNames, namePattern, metadata or tags. If the cluster refused, grant the account of Viola list and watch on nodes.',
+    ],
+    ko: [
+      'vmSelector에 clusterNodes가 있지만 Viola에서 클러스터의 Node를 가져오지 못했습니다. 아무것도 제거하지 않으며 새 VM은 대기합니다.',
+      '메시지의 응답을 확인하십시오. Node 목록을 지원하지 않는 Viola는 업그레이드하거나 vmNames, namePattern, metadata, tags로 VM을 선택하십시오. 클러스터가 거부했다면 Viola 계정에 nodes에 대한 list와 watch 권한을 부여하십시오.',
+    ],
+  },
   ConfigError: {
     class: 'attention',
     en: [
@@ -183,11 +194,11 @@ export const syncReasons = {
   RemovalHeld: {
     class: 'attention',
     en: [
-      'Many ports disappeared at once although nobody edited the OpenstackConfig, or a name in vmNames now means another server. The operator put the removals on hold and removed nothing.',
+      'Nobody edited the OpenstackConfig, and many ports disappeared at once, a name in vmNames now means another server, or a Node was deleted. The operator put the removals on hold and removed nothing.',
       'Check the cloud. To approve the removals, run the command in the message.',
     ],
     ko: [
-      'OpenstackConfig를 편집하지 않았는데 많은 포트가 한꺼번에 사라졌거나, vmNames의 이름이 다른 서버를 가리킵니다. 제거를 보류했으며 아무것도 제거하지 않았습니다.',
+      'OpenstackConfig를 편집하지 않았는데 많은 포트가 한꺼번에 사라졌거나, vmNames의 이름이 다른 서버를 가리키거나, VM의 Node가 삭제되었습니다. 제거를 보류했으며 아무것도 제거하지 않았습니다.',
       '클라우드를 확인하십시오. 제거를 승인하려면 메시지에 있는 명령을 실행하십시오.',
     ],
   },
@@ -195,6 +206,33 @@ export const syncReasons = {
     class: 'warning',
     en: ['Viola rejected a removal. The operator retries.', 'Read the response in the message.'],
     ko: ['Viola가 제거 요청을 거부했습니다. operator가 다시 시도합니다.', '메시지의 응답을 확인하십시오.'],
+  },
+  Renumbered: {
+    class: 'normal',
+    en: ['The requested interfaces have the numbers of their subnets.', nothingToDo.en],
+    ko: ['요청한 인터페이스가 서브넷의 번호를 갖게 되었습니다.', nothingToDo.ko],
+  },
+  RenumberInProgress: {
+    class: 'progress',
+    en: [
+      'The operator gives interfaces the numbers of their subnets, one interface of one node at a time.',
+      'Wait. multinic renumber --cancel starts no further move.',
+    ],
+    ko: [
+      'operator가 인터페이스에 서브넷의 번호를 지정하고 있습니다. 한 번에 한 노드의 인터페이스 하나만 바꿉니다.',
+      '기다리십시오. multinic renumber --cancel을 실행하면 다음 변경을 시작하지 않습니다.',
+    ],
+  },
+  RenumberStopped: {
+    class: 'attention',
+    en: [
+      'An interface could not get the number of its subnet. The operator rolled the move back and started no other.',
+      'Correct what the message names and run multinic renumber --apply again, or clear the request with multinic renumber --cancel.',
+    ],
+    ko: [
+      '인터페이스에 서브넷의 번호를 지정하지 못했습니다. operator가 변경을 되돌렸고 다른 변경은 시작하지 않았습니다.',
+      '메시지에 나온 원인을 해결하고 multinic renumber --apply를 다시 실행하거나, multinic renumber --cancel로 요청을 취소하십시오.',
+    ],
   },
   SubnetNotFound: {
     class: 'attention',

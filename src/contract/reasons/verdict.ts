@@ -118,6 +118,28 @@ export const verdictReasons = {
     en: ['Nova has not returned the name of the VM yet. The operator asks again.', 'Wait.'],
     ko: ['Nova가 아직 VM 이름을 반환하지 않았습니다. operator가 다시 조회합니다.', '기다리십시오.'],
   },
+  NodeNotIdentified: {
+    class: 'warning',
+    en: [
+      'The SystemUUID that the Node reports is not a UUID, so clusterNodes cannot find its VM.',
+      'Add the VM to vmNames, or let the firmware of the VM report the server ID (kubectl describe node shows System UUID).',
+    ],
+    ko: [
+      'Node가 보고한 SystemUUID가 UUID가 아니므로 clusterNodes로 VM을 찾을 수 없습니다.',
+      'VM을 vmNames에 추가하거나, VM 펌웨어가 서버 ID를 보고하게 하십시오. kubectl describe node의 System UUID에서 확인할 수 있습니다.',
+    ],
+  },
+  NodeNotSelected: {
+    class: 'normal',
+    en: [
+      'No server of the project that meets the conditions of vmSelector is the machine of the Node. MultiNIC does not manage it.',
+      nothingToDo.en,
+    ],
+    ko: [
+      '프로젝트에서 vmSelector의 조건을 만족하는 서버 중에 이 Node의 머신이 없습니다. MultiNIC은 이 Node를 관리하지 않습니다.',
+      nothingToDo.ko,
+    ],
+  },
   NotSelected: {
     class: 'normal',
     en: ['The port has no address in a selected subnet. MultiNIC does not manage it.', nothingToDo.en],

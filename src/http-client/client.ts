@@ -75,10 +75,14 @@ export interface HttpAnswer {
 export interface Http {
   readonly service: string
   request(request: HttpRequest): Promise<HttpAnswer>
+  /** The body of a 200 as it arrives, without an end. Throws when nothing arrives for a while: the server must send heartbeats. */
+  stream(request: HttpRequest): AsyncIterable<Buffer>
   close(): Promise<void>
 }
 
 const connectTimeoutMs = 5_000
+/** Three heartbeats of a stream. */
+const maxSilenceMs = 45_000
 /** setTimeout overflows above 2^31-1 and fires after 1 ms. */
 const maxTimeoutMs = 2 ** 31 - 10_000
 
@@ -110,6 +114,28 @@ export function createHttp(options: HttpOptions): Http {
       throw error instanceof ServiceError ? error : callError(request, error, timeout.aborted)
     } finally {
       onCall?.({ service, method, status, seconds: (performance.now() - started) / 1_000 })
+    }
+  }
+
+  async function* stream(request: HttpRequest): AsyncGenerator<Buffer> {
+    const { url, method, headers, signal } = request
+    let status = 'error'
+    const opening = performance.now()
+    const opened = () => onCall?.({ service, method, status, seconds: (performance.now() - opening) / 1_000 })
+    try {
+      if (isLinkLocal(urlOf(url)?.hostname ?? '')) throw linkLocal()
+      const answer = await send(url, {
+        ...{ dispatcher, method, bodyTimeout: maxSilenceMs, headers: headers ?? {} },
+        signal: signal ?? null,
+      })
+      status = `${Math.floor(answer.statusCode / 100)}xx`
+      opened()
+      if (answer.statusCode === 200) return yield* answer.body
+      const bytes = await readBody(answer.body, limits).finally(() => answer.body.destroy())
+      toAnswer(request, answer.statusCode, answer.headers, bytes, () => false)
+    } catch (error) {
+      if (status === 'error') opened()
+      throw error instanceof ServiceError ? error : callError(request, error, false)
     }
   }
 
@@ -174,6 +200,7 @@ export function createHttp(options: HttpOptions): Http {
         isRetryable: error => isRetryable(error, repeatable) && (retryAfterMs(error) ?? 0) <= maxWaitMs,
       })
     },
+    stream,
     close: () => dispatcher.destroy(),
   }
 }

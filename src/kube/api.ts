@@ -58,7 +58,7 @@ export interface Kube {
   create<T extends KubeObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>
   /** PUT: 409 unless the object has the current resourceVersion. */
   replace<T extends KubeObject>(resource: Resource<T>, object: T, options?: WriteOptions): Promise<T>
-  /** JSON merge patch. */
+  /** JSON merge patch; a list is a JSON patch (RFC 6902), which fails with 422 when one of its tests does. */
   patch<T extends KubeObject>(resource: Resource<T>, key: Key, patch: object, options?: WriteOptions): Promise<T>
   /** JSON merge patch of the status subresource. With `resourceVersion`: 409 if the object has changed since. */
   patchStatus<T extends KubeObject>(

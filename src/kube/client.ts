@@ -144,7 +144,7 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
         method: 'PATCH',
         path: objectPath(resource, key),
         body,
-        contentType: 'application/merge-patch+json',
+        contentType: Array.isArray(body) ? 'application/json-patch+json' : 'application/merge-patch+json',
         ...writeParameters(options),
       }),
 

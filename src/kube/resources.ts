@@ -42,6 +42,15 @@ export const leases: Resource<LeaseObject> = {
   namespaced: true,
 }
 
+/** Networks of Pods, of Multus. */
+export const networkAttachments: Resource<KubeObject & { spec?: { config?: string } }> = {
+  group: 'k8s.cni.cncf.io',
+  version: 'v1',
+  kind: 'NetworkAttachmentDefinition',
+  plural: 'network-attachment-definitions',
+  namespaced: true,
+}
+
 export const serviceCIDRs: Resource<KubeObject & { spec?: { cidrs?: string[] } }> = {
   group: 'networking.k8s.io',
   version: 'v1',

@@ -43,6 +43,13 @@ const portShape = z
       .max(256)
       .nullish(),
     created_at: text,
+    // Nothing is delivered by them: a cloud with others than we know loses no port.
+    port_security_enabled: z.boolean().nullish().catch(undefined),
+    allowed_address_pairs: z
+      .array(z.looseObject({ ip_address: field, mac_address: field }))
+      .max(256)
+      .nullish()
+      .catch(undefined),
   })
   .transform(
     (port): Port => ({
@@ -54,6 +61,16 @@ const portShape = z
       owner: port.device_owner ?? '',
       addresses: (port.fixed_ips ?? []).map(ip => ({ subnetId: ip.subnet_id, address: ip.ip_address })),
       ...(port.created_at && { createdAt: port.created_at }),
+      ...(port.allowed_address_pairs && {
+        portSecurity: {
+          // A Neutron without this extension filters always.
+          enabled: port.port_security_enabled ?? true,
+          allowedAddressPairs: port.allowed_address_pairs.map(pair => ({
+            ipAddress: pair.ip_address,
+            macAddress: pair.mac_address.toLowerCase(),
+          })),
+        },
+      }),
     }),
   )
 const subnetShape = z
@@ -79,12 +96,20 @@ const subnetShape = z
     }),
   )
 const networkShape = z
-  .looseObject({ id: field, mtu: z.int().nullish(), shared: z.boolean().nullish() })
-  .transform(({ id, mtu, shared }): NeutronNetwork => ({ id, shared: shared === true, ...(mtu && { mtu }) }))
+  .looseObject({ id: field, name: text, mtu: z.int().nullish(), shared: z.boolean().nullish() })
+  .transform(
+    ({ id, name, mtu, shared }): NeutronNetwork => ({
+      ...{ id, name: name ?? '', shared: shared === true },
+      ...(mtu && { mtu }),
+    }),
+  )
 
-const portFields = ['id', 'network_id', 'mac_address', 'status', 'device_id', 'device_owner', 'fixed_ips', 'created_at']
+const portFields = [
+  ...['id', 'network_id', 'mac_address', 'status', 'device_id', 'device_owner', 'fixed_ips', 'created_at'],
+  ...['port_security_enabled', 'allowed_address_pairs'],
+]
 const subnetFields = ['id', 'name', 'network_id', 'cidr', 'gateway_ip', 'host_routes']
-const networkFields = ['id', 'mtu', 'shared']
+const networkFields = ['id', 'name', 'mtu', 'shared']
 
 type Collection = 'ports' | 'subnets' | 'networks'
 

@@ -62,6 +62,34 @@ test('a page keeps only the ports of the servers that were asked for', async () 
   assert.equal(cloud.calls().length, 10)
 })
 
+test('port security is read with the ports, and a cloud that reports it in another way loses no port', async () => {
+  const pairs = [{ ip_address: '10.10.0.128/26', mac_address: 'FA:16:3E:00:00:01' }]
+  const answers = [
+    { port_security_enabled: true, allowed_address_pairs: pairs },
+    { port_security_enabled: false, allowed_address_pairs: [] },
+    { port_security_enabled: undefined, allowed_address_pairs: [] },
+    { port_security_enabled: true, allowed_address_pairs: undefined },
+    { port_security_enabled: 'yes', allowed_address_pairs: Array(1_000).fill(pairs[0]) },
+    { port_security_enabled: true, allowed_address_pairs: [{ ip_address: 'x'.repeat(300), mac_address: '' }] },
+  ]
+  await using cloud = await aCloud(() => {
+    const ports = answers.map((answer, n) => ({ ...port, id: `port-${n}`, device_id: 'vm', ...answer }))
+    return { status: 200, body: { ports } }
+  })
+  const found = await cloud.neutron.portsOfServers(['vm'])
+  assert.deepEqual(
+    found.map(({ portSecurity }) => portSecurity),
+    [
+      { enabled: true, allowedAddressPairs: [{ ipAddress: '10.10.0.128/26', macAddress: 'fa:16:3e:00:00:01' }] },
+      { enabled: false, allowedAddressPairs: [] },
+      { enabled: true, allowedAddressPairs: [] },
+      ...Array(3).fill(undefined),
+    ],
+  )
+  const fields = cloud.calls()[0]?.query.getAll('fields') ?? []
+  assert.ok(fields.includes('port_security_enabled') && fields.includes('allowed_address_pairs'))
+})
+
 test('a list starts again if the marker of its next page was deleted meanwhile', async () => {
   await using cloud = await aCloud(({ query, previous }) => {
     if (query.get('marker') === 'deleted') return { status: 404, body: { NeutronError: { message: 'not found' } } }

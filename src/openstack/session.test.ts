@@ -168,6 +168,7 @@ test('ports of a real Neutron are read', async () => {
     owner: 'compute:nova',
     addresses: [{ subnetId: 'aa039e7b-914d-486b-86cd-d9851791a4a6', address: '10.1.0.190' }],
     createdAt: '2026-11-15T00:55:41Z',
+    portSecurity: { enabled: true, allowedAddressPairs: [] },
   })
   assert.deepEqual(
     dual?.addresses.map(ip => ip.address),

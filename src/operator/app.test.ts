@@ -69,6 +69,7 @@ test('a verdict has its reason and its remedy', async () => {
         providerId: clusterId,
         portId: late.id,
         vm: worker.id,
+        vmName: 'worker-1',
         reason: 'StatusNotAllowed',
         message: 'the status of the port is BUILD',
         remedy: 'Wait until the status changes, or extend openstackPortAllowedStatuses.',
@@ -82,6 +83,8 @@ test('a verdict has its reason and its remedy', async () => {
   )
   const { verdicts } = verdictsAnswer.parse(await get(`${verdictsPath}?vm=${worker.id}`))
   assert.deepEqual(verdicts.map(({ reason, name }) => name ?? reason).sort(), ['StatusNotAllowed', 'multinic0'])
+  for (const { name, portSecurity } of verdicts)
+    assert.deepEqual(portSecurity, name === undefined ? undefined : { enabled: true, allowedAddressPairs: [] })
 })
 
 test('in the app of another component, the access of that component decides', async () => {

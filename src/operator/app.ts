@@ -156,9 +156,10 @@ async function planOf(config: OpenstackConfig, dryRun: OperatorApiDeps['dryRun']
     const { plan, cloudState } = await dryRun(config)
     const [key, providerId] = [keyOf(config), providerIdOf(config)]
     return {
-      nodes: plan.nodes.map(({ nodeName, instanceId, action, interfaces, why }) => ({
+      nodes: plan.nodes.map(({ nodeName, instanceId, instanceName, action, interfaces, why }) => ({
         nodeName,
         instanceId,
+        ...(instanceName !== undefined && { instanceName }),
         action,
         interfaces: interfaces.map(toWireInterface),
         why,
@@ -166,7 +167,7 @@ async function planOf(config: OpenstackConfig, dryRun: OperatorApiDeps['dryRun']
       verdicts: plan.verdicts.map(one => toOperatorVerdict(key, one, providerId)),
       heldRemovals: plan.removalsOnHold,
       moves: plan.moves,
-      ...(cloudState.novaError && { error: planError(cloudState.novaError) }),
+      ...(cloudState.vmsError && { error: planError(cloudState.vmsError) }),
     }
   } catch (error) {
     if (!(error instanceof SyncError)) throw error

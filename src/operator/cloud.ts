@@ -17,6 +17,21 @@ export interface Port {
   owner: string
   addresses: { subnetId: string; address: string }[]
   createdAt?: string
+  /** Absent if the cloud does not report it. */
+  portSecurity?: PortSecurity
+}
+
+/** Drops packets with other addresses than those of the port and of the pairs. */
+export interface PortSecurity {
+  enabled: boolean
+  allowedAddressPairs: AddressPair[]
+}
+
+export interface AddressPair {
+  /** An address or a CIDR. */
+  ipAddress: string
+  /** Lower case. */
+  macAddress: string
 }
 
 export interface Subnet {
@@ -30,6 +45,7 @@ export interface Subnet {
 
 export interface Network {
   id: string
+  name: string
   mtu?: number
 }
 

@@ -5,6 +5,7 @@ import type { ConditionStatus } from '../contract/node-config.ts'
 import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
 import { verdictKind } from '../contract/operator-api.ts'
 import { needsAttention, type SyncReason } from '../contract/reasons/catalogue.ts'
+import type { RenumberStatus } from '../contract/renumber.ts'
 import type { EventsState } from './events/cloud-events.ts'
 import type { Findings, SyncOutcome } from './sync-outcome.ts'
 import { orphanedTexts } from './targets.ts'
@@ -14,7 +15,9 @@ export type ConditionUpdate = Pick<ConditionStatus, 'type' | 'status'> & { reaso
 
 export function conditionUpdates(before: OpenstackConfigStatus, outcome: SyncOutcome): ConditionUpdate[] {
   const { findings } = outcome
-  const others = findings ? [nodesReady(findings), ...removals(findings, before), eventsConnected(findings)] : []
+  const others = findings
+    ? [nodesReady(findings), ...removals(findings, before), ...renumbering(findings, before), eventsConnected(findings)]
+    : []
   return [ready(outcome), degraded(outcome, others), ...others]
 }
 
@@ -94,6 +97,24 @@ export function onHoldText({ removalsOnHold, approveCommand }: Findings): string
 function listed(items: readonly string[]): string {
   const more = items.length > 10 ? `; and ${items.length - 10} more` : ''
   return `${items.slice(0, 10).join('; ')}${more}`
+}
+
+/** Absent until the first request. */
+function renumbering({ renumber }: Findings, before: OpenstackConfigStatus): ConditionUpdate[] {
+  const type = 'Renumbering'
+  if (renumber) return [{ type, ...renumberConditions[renumber.state], message: renumber.message ?? '' }]
+  if (!before.conditions?.some(old => old.type === type)) return []
+  return [{ type, status: 'False', reason: 'Healthy', message: 'nobody asked for it' }]
+}
+
+/** Status and reason of Renumbering for each state of a request. */
+export const renumberConditions: Record<
+  RenumberStatus['state'],
+  Pick<ConditionUpdate, 'status'> & { reason: SyncReason }
+> = {
+  InProgress: { status: 'True', reason: 'RenumberInProgress' },
+  Done: { status: 'False', reason: 'Renumbered' },
+  Stopped: { status: 'False', reason: 'RenumberStopped' },
 }
 
 function eventsConnected({ events }: Findings): ConditionUpdate {

@@ -15,7 +15,7 @@ import type { ViolaClient } from './viola-client.ts'
 const maxAttempts = 3
 
 interface DeliverOptions {
-  deps: { locks: Locks; pendingDeletions: PendingDeletions }
+  deps: { locks: Locks; pendingDeletions: PendingDeletions; sentAliases: SentAliases }
   viola: ViolaClient
   providerId: string
   observed: Observed
@@ -27,6 +27,9 @@ interface DeliverOptions {
   signal: AbortSignal
   traceparent: string | undefined
 }
+
+/** By provider and node, the last aliases sent: a Viola or a CRD that does not know them gets them once. */
+export type SentAliases = Map<string, string>
 
 export interface DeliveryResult {
   plan: Plan
@@ -63,6 +66,7 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
       const delivery = await deliver(viola, nodes, signal, options.traceparent)
       logDelivered(log, nodes, delivery)
       add(total, delivery, nodes)
+      noteAliases(options, nodes, delivery)
       for (const node of nodes) if (delivery.removed.has(node.nodeName)) deps.pendingDeletions.add(providerId, node)
       return delivery.conflicts.size
     })
@@ -73,13 +77,20 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
   return total
 }
 
-/** Nodes that differ; in the first attempt also nodes with DOWN ports whose resend is due. */
+/** Nodes that differ, or have other aliases; in the first attempt also nodes with DOWN ports whose resend is due. */
 function nodesDue({ deps, providerId, down }: DeliverOptions, plan: Plan, attempt: number): NodePlan[] {
   const resent = new Set(down.resend && attempt === 1 ? plan.down.map(({ nodeName }) => nodeName) : [])
   return plan.nodes.filter(node => {
     if (node.action === 'remove') return !deps.pendingDeletions.has(providerId, node)
-    return node.action === 'send' || resent.has(node.nodeName)
+    const hasNewAliases =
+      node.aliases !== undefined && deps.sentAliases.get(`${providerId} ${node.nodeName}`) !== node.aliases
+    return node.action === 'send' || hasNewAliases || resent.has(node.nodeName)
   })
+}
+
+function noteAliases({ deps, providerId }: DeliverOptions, nodes: readonly NodePlan[], { accepted }: Delivery): void {
+  for (const { nodeName, aliases } of nodes)
+    if (aliases !== undefined && accepted.has(nodeName)) deps.sentAliases.set(`${providerId} ${nodeName}`, aliases)
 }
 
 function add(total: DeliveryResult, delivery: Delivery, nodes: readonly NodePlan[]): void {
@@ -99,7 +110,7 @@ export function nodesAfter(result: DeliveryResult): { node: DeliveredNode; plan:
   const { plan, observed, delivery, changed } = result
   const delivered = new Map(observed.delivered.map(node => [node.nodeName, node]))
   return plan.nodes.flatMap(planned => {
-    const { nodeName, instanceId, interfaces } = planned
+    const { nodeName, instanceId, instanceName, interfaces } = planned
     const before = delivered.get(nodeName)
     if (!changed.has(nodeName)) return before ? [{ node: before, plan: planned }] : []
     const specHash = delivery.accepted.get(nodeName)?.specHash ?? ''
@@ -107,6 +118,7 @@ export function nodesAfter(result: DeliveryResult): { node: DeliveredNode; plan:
       {
         node: {
           ...{ nodeName, instanceId, specHash, interfaces },
+          ...(instanceName !== undefined && { instanceName }),
           generation: (before?.generation ?? 0) + 1,
           ...(before?.status && { status: before.status }),
         },

@@ -55,7 +55,7 @@ export async function deliver(
 /** Sends the traceparent of the sync with every write. */
 function withTrace(viola: ViolaClient, traceparent: string | undefined): ViolaClient {
   return {
-    list: signal => viola.list(signal),
+    ...viola,
     post: (nodes, signal) => viola.post(nodes, signal, traceparent),
     remove: (node, signal) => viola.remove(node, signal, traceparent),
   }
@@ -67,10 +67,11 @@ export function logDelivered(log: Log, nodes: readonly NodePlan[], { accepted, r
     if (accepted.has(node) || removed.has(node)) log.info('delivered', { node, action, why })
 }
 
-function toViolaNode({ nodeName, instanceId, interfaces, expectedSpecHash }: NodePlan): ViolaNodeConfig {
+function toViolaNode({ nodeName, instanceId, instanceName, interfaces, expectedSpecHash }: NodePlan): ViolaNodeConfig {
   return {
     nodeName,
     ...(instanceId !== '' && { instanceId }),
+    ...(instanceName !== undefined && { instanceName }),
     interfaces: interfaces.map(toWireInterface),
     expectedSpecHash,
   }

@@ -3,6 +3,7 @@
  */
 
 import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
+import type { RenumberStatus } from '../contract/renumber.ts'
 import { withoutSlash } from '../contract/url.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { SyncSettings } from './config.ts'
@@ -10,6 +11,7 @@ import { type DeliveryResult, nodesAfter } from './deliver-plan.ts'
 import type { EventsState } from './events/cloud-events.ts'
 import { type Inspection, removalApprovalOf } from './inspect.ts'
 import type { Observed } from './observed-state.ts'
+import { nextRenumbering } from './renumbering.ts'
 import { type Findings, type NodeState, stateOf, type Target } from './sync-outcome.ts'
 import { serverIdOf } from './vms.ts'
 
@@ -30,6 +32,7 @@ export function findingsOf(
     ([nodeName, message]): NodeState => ({ nodeName, state: 'Pending', message }),
   )
   const approval = removalApprovalOf(config)
+  const renumber = renumberingOf(config, result, nodesReported)
   return {
     verdicts: plan.verdicts,
     nodes: [...nodes.filter(({ nodeName }) => !delivery.conflicts.has(nodeName)), ...conflicting],
@@ -44,7 +47,21 @@ export function findingsOf(
     ),
     refusedRemovals: [...delivery.refused].map(([node, message]) => `${node}: ${message}`),
     ...(approval !== undefined && { approval }),
+    ...(renumber && { renumber }),
   }
+}
+
+function renumberingOf(
+  { metadata, status }: OpenstackConfig,
+  result: DeliveryResult,
+  nodesReported: boolean,
+): RenumberStatus | undefined {
+  const annotation = metadata.annotations?.[openstackConfigAnnotations.renumber]
+  const before = status?.renumber
+  if (annotation === undefined && !before) return undefined
+  const nodes = nodesAfter(result).map(({ node }) => node)
+  const reasonBefore = status?.conditions?.find(({ type }) => type === 'Renumbering')?.reason
+  return nextRenumbering({ annotation, before, reasonBefore, plan: result.plan, nodes, nodesReported })
 }
 
 /** A name keeps its former server while the interfaces of that server are still delivered. */

@@ -13,8 +13,8 @@ import { type CloudState, checkDeletedVms, checkMissingPorts, observeCloud, rule
 import type { Claim, DeliveredNode, Observed } from './observed-state.ts'
 import { type Plan, planNodes } from './plan.ts'
 import type { Policy } from './policy.ts'
-import { stage } from './sync-error.ts'
-import type { DeliveredNodes, ViolaClient } from './viola-client.ts'
+import { SyncError, stage } from './sync-error.ts'
+import type { ClusterNodes, DeliveredNodes, ViolaClient } from './viola-client.ts'
 import type { ViolaClients } from './viola-clients.ts'
 import { selectedIds } from './vms.ts'
 
@@ -37,6 +37,8 @@ export interface Planner {
   plan(source: string, observed: Observed): Plan
   /** The VMs of the last plan of an object. */
   selectedVms(source: string): string[]
+  /** The version of the Nodes of the last plan of an object. */
+  nodesVersion(source: string): string | undefined
   forget(source: string): void
 }
 
@@ -51,6 +53,7 @@ export function createPlanner(): Planner {
       last.set(source, { observed, plan })
       return plan
     },
+    nodesVersion: source => last.get(source)?.observed.nodesVersion,
     selectedVms: source => selectedIds(last.get(source)?.observed.vms ?? []),
     forget: source => void last.delete(source),
   }
@@ -63,8 +66,8 @@ function isUnchanged(a: Observed, b: Observed): boolean {
   return equalJson(withoutLists(a), withoutLists(b))
 }
 
-function withoutLists({ delivered: _, ports: __, mtuByNetwork, portChecks, deletedVms, ...rest }: Observed): object {
-  return { ...rest, mtuByNetwork: [...mtuByNetwork], portChecks: [...portChecks], deletedVms: [...deletedVms] }
+function withoutLists({ delivered: _, ports: __, networks, portChecks, deletedVms, ...rest }: Observed): object {
+  return { ...rest, networks: [...networks], portChecks: [...portChecks], deletedVms: [...deletedVms] }
 }
 
 export interface Inspection {
@@ -105,15 +108,25 @@ export async function inspect(
   const providerId = providerIdOf(config)
   const viola = deps.violaClients.open({ user, settings, credentials, providerId })
 
-  const { nodes, reported } = await deps.timed('held', () => listDelivered(viola, signal))
+  const [{ nodes, reported }, clusterNodes] = await deps.timed('held', () =>
+    Promise.all([
+      listDelivered(viola, signal),
+      config.spec.vmSelector?.clusterNodes ? readClusterNodes(viola, signal) : undefined,
+    ]),
+  )
+  const nodesVersion = clusterNodes && 'version' in clusterNodes ? clusterNodes.version : undefined
+  const lastVersion = deps.planner.nodesVersion(keyOf(config))
+  // The server of a new Node may be newer than the servers in the cache.
+  if (lastVersion !== undefined && nodesVersion !== lastVersion) cloud.invalidate({ servers: true, networks: false })
   const deliveredVms = vmsOf(nodes, keyOf(config))
   const cloudState = await deps.timed('cloud', () =>
-    observeCloud(cloud, config.spec, { settings, deliveredVms, signal }),
+    observeCloud(cloud, config.spec, { settings, deliveredVms, clusterNodes, signal }),
   )
   const bus = await stage('ContrabassError', () => cloud.bus(signal, hints.busRefused))
   const observed: Observed = {
     ...observedFrom(config, settings, cloudState, nodes),
     claims: deps.claims(providerId, keyOf(config)),
+    ...(nodesVersion !== undefined && { nodesVersion }),
   }
   const plan = await deps.timed('plan', async () => deps.planner.plan(keyOf(config), observed))
   const inspection: Inspection = {
@@ -144,6 +157,18 @@ export function listDelivered(viola: ViolaClient, signal: AbortSignal): Promise<
   return stage('ViolaPostError', () => viola.list(signal))
 }
 
+/** An error, also an empty list, is no statement about any VM. The VMs of vmNames do not wait for it. */
+async function readClusterNodes(viola: ViolaClient, signal: AbortSignal): Promise<ClusterNodes | SyncError> {
+  try {
+    const nodes = await stage('ClusterNodesError', () => viola.clusterNodes(signal))
+    return nodes.items.length > 0 ? nodes : new SyncError('ClusterNodesError', 'viola: the cluster has no Nodes')
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof SyncError) return error
+    throw error
+  }
+}
+
 function mergePorts(ports: Observed['ports'], more: Observed['ports']): Observed['ports'] {
   const known = new Set(ports.map(port => port.id))
   return [...ports, ...more.filter(port => !known.has(port.id))]
@@ -152,17 +177,21 @@ function mergePorts(ports: Observed['ports'], more: Observed['ports']): Observed
 function observedFrom(
   config: OpenstackConfig,
   settings: SyncSettings,
-  { vms, ports, subnets, subnetsSelectedById, mtuByNetwork }: CloudState,
+  { vms, nodesWithoutVm, ports, subnets, subnetsSelectedById, networks }: CloudState,
   delivered: readonly DeliveredNode[],
 ): Omit<Observed, 'claims'> {
   const approval = removalApprovalOf(config)
+  const { observedGeneration, renumber } = config.status ?? {}
+  // An edit since the decision may have changed the numbers of subnets. A move that failed is rolled back anyway.
+  const isDecided = observedGeneration === config.metadata.generation || renumber?.current?.phase === 'RollingBack'
   return {
     source: keyOf(config),
     rules: rulesOf(settings, config.metadata.creationTimestamp),
     subnets,
     subnetsSelectedById,
-    mtuByNetwork,
+    networks,
     vms,
+    nodesWithoutVm,
     ports,
     delivered,
     portChecks: new Map(),
@@ -170,6 +199,7 @@ function observedFrom(
     deletedVms: new Map(),
     removalsOnHold: config.status?.heldRemovals ?? [],
     removalsApproved: approval !== undefined && approval !== config.status?.releasedRemovals,
+    ...(renumber?.current && isDecided && { renumber: renumber.current }),
   }
 }
 

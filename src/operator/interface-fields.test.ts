@@ -5,12 +5,18 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type StubServer, startStubServer } from '../../test/openstack/stub-server.ts'
-import { type Interface, interfaceFields, type WireInterface } from '../contract/interfaces.ts'
+import {
+  type Interface,
+  type InterfaceNames,
+  interfaceFields,
+  nameFields,
+  type WireInterface,
+} from '../contract/interfaces.ts'
 import { createHttp, type Http } from '../http-client/client.ts'
 import type { Port, Subnet } from './cloud.ts'
 import { deliver } from './deliver.ts'
 import { withPostOnlySupport } from './legacy/post-only-viola.ts'
-import type { DeliveredNode, Observed } from './observed-state.ts'
+import type { DeliveredNode, Observed, SelectedSubnet } from './observed-state.ts'
 import { aNode, aPort, observed, storage } from './plan.fixture.ts'
 import { planNodes } from './plan.ts'
 import { createViolaApi, type ViolaClient } from './viola-client.ts'
@@ -21,14 +27,23 @@ const second: Subnet = { ...subnet, id: 'storage-6', cidr: 'fd00::/64', gateway:
 const port = aPort(1, { subnet })
 const both = [...port.addresses, { subnetId: second.id, address: 'fd00::11' }]
 
+interface CloudChange {
+  port?: Partial<Port>
+  subnet?: Partial<SelectedSubnet>
+  mtu?: number
+  networkName?: string
+}
+
 /** The cloud before the change. The port has two addresses, so that every field is set. */
-function cloudWith(change: { port?: Partial<Port>; subnet?: Partial<Subnet>; mtu?: number } = {}): Partial<Observed> {
-  const changed = { ...subnet, ...change.subnet }
+function cloudWith(change: CloudChange = {}): Partial<Observed> {
+  const changed = { ...subnet, index: 0, alias: 'multinic0', ...change.subnet }
   const networkId = changed.networkId
   return {
     subnets: [changed, { ...second, networkId }],
     ports: [{ ...port, addresses: both, networkId, ...change.port }],
-    mtuByNetwork: new Map([[networkId, change.mtu ?? 9_000]]),
+    networks: new Map([
+      [networkId, { id: networkId, name: change.networkName ?? 'storage-net', mtu: change.mtu ?? 9_000 }],
+    ]),
   }
 }
 
@@ -89,7 +104,7 @@ const changes = {
     },
     expected: 'ns/other',
   },
-} satisfies Record<keyof Interface, Change>
+} satisfies Record<Exclude<keyof Interface, keyof InterfaceNames>, Change>
 
 let server: StubServer
 let http: Http
@@ -114,7 +129,10 @@ function deliveredFrom(cloud: Partial<Observed>): DeliveredNode {
 
 test('every field of the delivered interface is set, and an unchanged cloud sends nothing', () => {
   const delivered = deliveredFrom(cloudWith())
-  assert.deepEqual(Object.keys(delivered.interfaces[0] ?? {}).sort(), Object.keys(interfaceFields).sort())
+  assert.deepEqual(
+    Object.keys(delivered.interfaces[0] ?? {}).sort(),
+    Object.keys({ ...interfaceFields, ...nameFields }).sort(),
+  )
   const plan = planNodes(observed({ ...cloudWith(), delivered: [delivered] }))
   assert.deepEqual(
     plan.nodes.map(({ action }) => action),
@@ -122,7 +140,7 @@ test('every field of the delivered interface is set, and an unchanged cloud send
   )
 })
 
-for (const [field, change] of Object.entries(changes) as [keyof Interface, Change][])
+for (const [field, change] of Object.entries(changes) as [keyof typeof interfaceFields, Change][])
   test(`a change of ${field} is sent`, async () => {
     const delivered = deliveredFrom(change.before ?? cloudWith())
     const plan = planNodes(observed({ ...change.given, delivered: [delivered] }))
@@ -137,3 +155,68 @@ for (const [field, change] of Object.entries(changes) as [keyof Interface, Chang
     const before = change.at === undefined ? delivered.interfaces[0]?.[field] : undefined
     assert.notDeepEqual(before, change.expected)
   })
+
+const renames: Record<keyof InterfaceNames, { given: Partial<Observed>; expected: string }> = {
+  subnetName: { given: cloudWith({ subnet: { name: 'renamed' } }), expected: 'renamed' },
+  networkName: { given: cloudWith({ networkName: 'renamed' }), expected: 'renamed' },
+  alias: { given: cloudWith({ subnet: { alias: 'renamed' } }), expected: 'renamed' },
+}
+
+for (const [field, { given, expected }] of Object.entries(renames) as [
+  keyof InterfaceNames,
+  (typeof renames)['alias'],
+][])
+  test(`experience M10: a change of ${field} alone is not sent, and travels with the next delivery`, async () => {
+    const delivered = deliveredFrom(cloudWith())
+    assert.notEqual(delivered.interfaces[0]?.[field], expected)
+    const alone = planNodes(observed({ ...given, delivered: [delivered] }))
+    assert.deepEqual(
+      alone.nodes.map(({ action }) => action),
+      ['keep'],
+    )
+    const ports = [...(given.ports ?? []), aPort(2, { subnet })]
+    const next = planNodes(observed({ ...given, ports, delivered: [delivered] }))
+    await deliver(viola, next.nodes, new AbortController().signal)
+    const [node] = JSON.parse(server.requests.at(-1)?.body ?? '') as { interfaces: WireInterface[] }[]
+    assert.equal(node?.interfaces[0]?.[field], expected)
+  })
+
+test('experience M10: the VM is sent with its name, and a renamed VM alone is not sent', async () => {
+  const vm = { entry: 'vm-1', id: 'vm-1', state: 'found', name: 'worker-1', serverName: 'web server' } as const
+  const first = planNodes(observed({ ...cloudWith(), vms: [vm] }))
+  await deliver(viola, first.nodes, new AbortController().signal)
+  const [node] = JSON.parse(server.requests.at(-1)?.body ?? '') as { instanceName?: string }[]
+  assert.equal(node?.instanceName, 'web server')
+
+  const delivered = aNode(first.nodes[0]?.interfaces ?? [], { instanceName: 'web server' })
+  const renamed = { ...vm, serverName: 'database' }
+  const plan = planNodes(observed({ ...cloudWith(), vms: [renamed], delivered: [delivered] }))
+  assert.deepEqual(
+    plan.nodes.map(({ action, instanceName }) => ({ action, instanceName })),
+    [{ action: 'keep', instanceName: 'database' }],
+  )
+})
+
+test('a name of a tenant is one line without control characters, at most 255 long', () => {
+  const name = `a\n\u001b[31mb\u202e${'c'.repeat(300)}`
+  const [planned] = planNodes(observed(cloudWith({ subnet: { name }, networkName: ' \t' }))).nodes
+  const [nic] = planned?.interfaces ?? []
+  assert.match(nic?.subnetName ?? '', /^a \\u001b\[31mb\\u202ec+…$/)
+  assert.equal(nic?.subnetName?.length, 255)
+  assert.equal(nic?.networkName, undefined)
+  const [short] = planNodes(observed(cloudWith({ subnet: { name: 'a\u001b[31mb' }, networkName: 'a\u202eb' }))).nodes
+  assert.equal(short?.interfaces[0]?.subnetName, 'a\\u001b[31mb')
+  assert.equal(short?.interfaces[0]?.networkName, 'a\\u202eb')
+})
+
+test('only the interface with the index of its subnet has the alias', () => {
+  const two = { ...cloudWith(), ports: [...(cloudWith().ports ?? []), aPort(2, { subnet })] }
+  const [planned] = planNodes(observed(two)).nodes
+  assert.deepEqual(
+    planned?.interfaces.map(({ name, alias, subnetName }) => [name, alias, subnetName]),
+    [
+      ['multinic0', 'multinic0', 'storage'],
+      ['multinic1', undefined, 'storage'],
+    ],
+  )
+})

@@ -6,7 +6,7 @@
  */
 import { type Interface, maxInterfaces } from '../contract/interfaces.ts'
 import type { Port } from './cloud.ts'
-import type { SelectedSubnet } from './observed-state.ts'
+import type { Claim, SelectedSubnet } from './observed-state.ts'
 import { byCreation, type Match } from './verdicts.ts'
 
 export interface Candidate {
@@ -60,7 +60,7 @@ export function assignIndexes(
   return result
 }
 
-const indexes = Array.from({ length: maxInterfaces }, (_, index) => index)
+export const indexes = Array.from({ length: maxInterfaces }, (_, index) => index)
 
 export function byPreference(a: Candidate, b: Candidate): number {
   return a.match.order - b.match.order || byAge(a.port, b.port)
@@ -72,4 +72,18 @@ function byAge(a: Port, b: Port): number {
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** By VM, the indexes that other OpenstackConfigs give their subnets. */
+export type ReservedByOthers = ReadonlyMap<string, ReadonlySet<number>>
+
+export function reservedByOthers(claims: readonly Claim[]): ReservedByOthers {
+  const reserved = new Map<string, Set<number>>()
+  for (const { vmIds, indexes } of claims)
+    for (const vmId of indexes.length > 0 ? vmIds : []) {
+      const ofVm = reserved.get(vmId) ?? new Set()
+      for (const index of indexes) ofVm.add(index)
+      reserved.set(vmId, ofVm)
+    }
+  return reserved
 }

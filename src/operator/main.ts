@@ -36,6 +36,7 @@ import { createInventoryClient } from './inventory-client.ts'
 import { createDeliveredStore } from './legacy/post-only-viola.ts'
 import { createLocks } from './locks.ts'
 import { createOperatorMetrics } from './metrics.ts'
+import { createNodeWatch } from './node-watch.ts'
 import { createObjectEvents } from './object-events.ts'
 import { createPendingDeletions } from './pending-deletions.ts'
 import { createPlanLimit } from './plan-limit.ts'
@@ -116,6 +117,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     metrics,
     log,
   })
+  const nodeWatch = createNodeWatch({ wake: key => waker.wake(key), log })
   const tracer = openTracer(settings, {
     component: 'operator',
     log,
@@ -143,12 +145,15 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       verdicts.delete(key)
       planner.forget(key)
       cloudEvents.forget(key)
+      nodeWatch.forget(key)
       metrics.forget(key)
     },
     locks: createLocks(),
     records: createRecords(records, now),
     pendingDeletions: createPendingDeletions(now),
+    sentAliases: new Map(),
     cloudEvents,
+    nodeWatch,
     busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),
     policy,
     planner,
@@ -219,6 +224,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   } finally {
     await cloudEvents.close()
     secretWatch.close()
+    nodeWatch.close()
     policy.close()
     await eventRecorder.flush()
     await Promise.all([app.close(), clouds.close(), violaClients.close(), inventory?.close(), tracer.close()])

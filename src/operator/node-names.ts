@@ -4,9 +4,11 @@
  * A renamed server keeps its node. A name that two VMs share is refused, because both would write to the same node.
  */
 import { nodeNameError } from '../contract/node-names.ts'
+import { truncate } from '../contract/truncate.ts'
 import type { Observed, Vm } from './observed-state.ts'
 import { type NodeOfVm, nodeKey, vmsById } from './removals.ts'
 import type { Refusal, Verdict } from './verdicts.ts'
+import { serverIdOf } from './vms.ts'
 
 export type NodeName = { node: string } | Refusal
 
@@ -42,6 +44,16 @@ function newName(
 
 function notFound({ entry }: Vm): Refusal {
   return { reason: 'VmNotFound', message: `server ${entry} not found` }
+}
+
+/** Nodes that clusterNodes does not select. */
+export function nodeVerdicts({ nodesWithoutVm }: Pick<Observed, 'nodesWithoutVm'>): Verdict[] {
+  return nodesWithoutVm.map(({ name, systemUUID }): Verdict => {
+    const uuid = truncate(systemUUID, 64)
+    return serverIdOf(systemUUID) === undefined
+      ? { vm: name, reason: 'NodeNotIdentified', message: `the SystemUUID of Node ${name} is ${JSON.stringify(uuid)}` }
+      : { vm: name, reason: 'NodeNotSelected', message: `Node ${name} is no server that vmSelector selects: ${uuid}` }
+  })
 }
 
 export function vmVerdicts({ vms, delivered }: Observed, names: ReadonlyMap<string, NodeName>): Verdict[] {

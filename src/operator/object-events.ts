@@ -7,12 +7,12 @@ import { verdictKind } from '../contract/operator-api.ts'
 import { eventTypeOf, type SyncReason, type VerdictReason } from '../contract/reasons/catalogue.ts'
 import type { EventRecorder } from '../kube/events.ts'
 import { keyOf } from '../kube/keys.ts'
-import { busConditions, onHoldText } from './conditions.ts'
+import { busConditions, onHoldText, renumberConditions } from './conditions.ts'
 import type { SyncResult } from './sync.ts'
 import type { SyncError } from './sync-error.ts'
 import type { Findings } from './sync-outcome.ts'
 import { orphanedTexts } from './targets.ts'
-import type { Verdict } from './verdicts.ts'
+import { subjectOf, type Verdict } from './verdicts.ts'
 
 export interface ObjectEvents {
   record(config: OpenstackConfig, result: SyncResult | undefined, failure: SyncError | undefined): void
@@ -48,7 +48,7 @@ export function createObjectEvents(recorder: EventRecorder): ObjectEvents {
       update(config, 'fields', fields)
       update(config, 'failure', failure ? [{ reason: failure.reason, message: failure.message }] : [])
       if (!result) return
-      const { events, removalsOnHold, verdicts } = result.findings
+      const { events, removalsOnHold, renumber, verdicts } = result.findings
       // Connecting lasts only a moment.
       if (events?.state !== 'connecting')
         update(config, 'bus', events ? [{ reason: busConditions[events.state].reason, message: events.message }] : [])
@@ -57,6 +57,7 @@ export function createObjectEvents(recorder: EventRecorder): ObjectEvents {
         ...orphanedTexts(config.status ?? {}, result.findings).map(
           (message): ObjectEvent => ({ reason: 'NodesOrphaned', message }),
         ),
+        ...(renumber ? [{ reason: renumberConditions[renumber.state].reason, message: renumber.message ?? '' }] : []),
         ...verdicts.filter(isReported).slice(0, maxVerdicts).map(verdictEvent),
       ])
     },
@@ -76,9 +77,9 @@ function isReported({ reason }: Verdict): boolean {
   return verdictKind(reason) !== 'notManaged'
 }
 
-function verdictEvent({ portId, vm, reason, message }: Verdict): ObjectEvent {
-  const subject = portId === undefined ? `VM ${vm}` : `port ${portId} of ${vm}`
-  return { reason, message: `${subject}: ${message}` }
+function verdictEvent(verdict: Verdict): ObjectEvent {
+  const { portId, reason, message } = verdict
+  return { reason, message: `${portId === undefined ? 'VM ' : ''}${subjectOf(verdict)}: ${message}` }
 }
 
 /** Fields without the effect that a reader would expect. */

@@ -4,42 +4,42 @@
  */
 import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
 import { messageOf } from '../runtime/errors.ts'
-import type { Cloud, Port } from './cloud.ts'
+import type { Cloud, Network, Port } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
 import { identityOf, type PortCheck, type SelectedSubnet, type SelectionRules, type Vm } from './observed-state.ts'
 import type { MissingPort } from './plan.ts'
 import { selectedSubnets, subnetRefsOf } from './subnets.ts'
 import { stage } from './sync-error.ts'
-import { type ObservedVms, observeVms, selectedIds } from './vms.ts'
+import { type ObservedVms, type ObserveOptions, observeVms, selectedIds } from './vms.ts'
 
 export interface CloudState extends ObservedVms {
   ports: Port[]
   subnets: SelectedSubnet[]
   subnetsSelectedById: boolean
-  mtuByNetwork: Map<string, number>
+  networks: ReadonlyMap<string, Network>
 }
 
 export async function observeCloud(
   cloud: Cloud,
   spec: OpenstackConfigSpec,
-  { settings, deliveredVms, signal }: { settings: SyncSettings; deliveredVms: readonly string[]; signal: AbortSignal },
+  options: ObserveOptions,
 ): Promise<CloudState> {
+  const { signal } = options
   const refs = subnetRefsOf(spec)
   await stage('KeystoneError', () => cloud.check(signal))
-  const [{ vms, novaError }, subnets] = await Promise.all([
-    observeVms(cloud, spec, { settings, deliveredVms, signal }),
+  const [observedVms, subnets] = await Promise.all([
+    observeVms(cloud, spec, options),
     selectedSubnets(cloud, refs, signal),
   ])
-  const vmIds = selectedIds(vms)
+  const vmIds = selectedIds(observedVms.vms)
   const subnetIds = subnets.map(subnet => subnet.id)
   const networkIds = subnets.map(subnet => subnet.networkId)
   const [ports, networks] = await Promise.all([
     stage('NeutronPortError', () => cloud.portsOfServers(vmIds, subnetIds, signal)),
     stage('NeutronSubnetError', () => cloud.networks(networkIds, signal)),
   ])
-  const mtuByNetwork = new Map([...networks.values()].flatMap(({ id, mtu }) => (mtu === undefined ? [] : [[id, mtu]])))
   const subnetsSelectedById = refs.every(({ id }) => id !== undefined)
-  return { vms, ports, subnets, subnetsSelectedById, mtuByNetwork, ...(novaError && { novaError }) }
+  return { ...observedVms, ports, subnets, subnetsSelectedById, networks }
 }
 
 interface CheckOptions {

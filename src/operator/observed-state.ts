@@ -3,7 +3,9 @@
  */
 import type { Interface } from '../contract/interfaces.ts'
 import type { NodeConfigStatus } from '../contract/node-config.ts'
-import type { Port, Subnet } from './cloud.ts'
+import type { MoveInProgress } from '../contract/renumber.ts'
+import type { ViolaClusterNode } from '../contract/viola.ts'
+import type { Network, Port, Subnet } from './cloud.ts'
 
 /** A VM of vmNames or vmSelector, and its server in the cloud. `unknown` means that the compute service did not answer. */
 export interface Vm {
@@ -13,14 +15,17 @@ export interface Vm {
   id?: string
   /** The name that its node would get. */
   name?: string
-  /** It was selected by vmSelector and delivered, and does not match any more. */
-  hasLeft?: true
+  /** The name of the server, for people. */
+  serverName?: string
+  /** It was selected by vmSelector and delivered, and does not match any more, or is no longer a Node of the cluster. */
+  hasLeft?: 'selector' | 'cluster'
 }
 
 /** A node config as it is in the Biz cluster: what the operator delivered earlier. */
 export interface DeliveredNode {
   nodeName: string
   instanceId?: string
+  instanceName?: string
   specHash: string
   generation: number
   interfaces: Interface[]
@@ -49,6 +54,8 @@ export interface Claim {
 export interface SelectedSubnet extends Subnet {
   /** Number of the interface that a port of it becomes. Absent: any free number. */
   index?: number
+  /** Label-safe name of its network in the cluster. Only with an index. */
+  alias?: string
 }
 
 export interface SelectionRules {
@@ -68,8 +75,12 @@ export interface Observed {
   subnets: readonly SelectedSubnet[]
   /** The user selects subnets by id, so a subnet that is no longer selected is an edit of the user. */
   subnetsSelectedById: boolean
-  mtuByNetwork: ReadonlyMap<string, number>
+  networks: ReadonlyMap<string, Network>
   vms: readonly Vm[]
+  /** Nodes of the cluster that are no selected VM. Only with clusterNodes. */
+  nodesWithoutVm: readonly ViolaClusterNode[]
+  /** Version of the Nodes that `vms` was selected by. */
+  nodesVersion?: string
   ports: readonly Port[]
   delivered: readonly DeliveredNode[]
   /** By `identityOf` of the interface. */
@@ -84,6 +95,8 @@ export interface Observed {
   removalsApproved: boolean
   /** The removals on hold that the status already lists. */
   removalsOnHold: readonly string[]
+  /** The interface that gets another number now. */
+  renumber?: MoveInProgress
 }
 
 /** Identifies an interface for its lifetime: by its port, or by its MAC address if the port id is unknown. */

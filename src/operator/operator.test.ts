@@ -65,8 +65,11 @@ test('a port is delivered as a node config, and the node’s state reaches the s
       networkId: storage.networkId,
       subnetId: storage.id,
       source: `${namespace}/main`,
+      subnetName: 'storage',
+      networkName: 'storage-net',
     },
   ])
+  assert.equal(node?.spec.instanceName, 'worker-1')
   await eventually(async () => assert.equal(await condition('Ready'), 'True Synced'))
   await eventually(async () => assert.equal(await condition('NodesReady'), 'False NodesPending'))
 

@@ -112,7 +112,14 @@ for (const [name, make] of Object.entries(missing))
         portsByMac: async macs => (macs.length > 0 ? found.ports : []),
         attachmentsOf: async () => attached.list,
       }
-      const state = { vms: [], ports: [], subnets: [], subnetsSelectedById: true, mtuByNetwork: new Map() }
+      const state = {
+        vms: [],
+        nodesWithoutVm: [],
+        ports: [],
+        subnets: [],
+        subnetsSelectedById: true,
+        networks: new Map(),
+      }
       const signal = new AbortController().signal
       const options = { missing: many(size, make), state, deletedPorts: new Set<string>(), signal }
       await checkMissingPorts(cloud as Cloud, options)

@@ -5,12 +5,14 @@
  * Pure: `Observed` contains everything that the decision depends on. Interfaces of other OpenstackConfigs on the same node
  * stay as delivered, so a node has the union.
  */
+
 import { equalInterfaces, type Interface, interfaceName, maxInterfaces } from '../contract/interfaces.ts'
+import { shownName } from '../contract/truncate.ts'
 import type { Port } from './cloud.ts'
-import { assignIndexes, type Candidate } from './interface-indexes.ts'
-import { type Move, movesOf } from './moves.ts'
-import { type NodeName, nodeNames, vmVerdicts } from './node-names.ts'
-import { type Claim, type DeliveredNode, identityOf, type Observed } from './observed-state.ts'
+import { assignIndexes, type Candidate, reservedByOthers } from './interface-indexes.ts'
+import { type Move, movesOf, numbersIn, renumbered } from './moves.ts'
+import { type NodeName, nodeNames, nodeVerdicts, vmVerdicts } from './node-names.ts'
+import { type Claim, type DeliveredNode, identityOf, type Observed, type Vm } from './observed-state.ts'
 import { hasNodeAddress, isRefusedAsPrimary, primaryPort } from './primary-port.ts'
 import {
   type DeliveredInterface,
@@ -23,12 +25,16 @@ import {
   removalText,
   vmsById,
 } from './removals.ts'
-import { addressesIn, contentOf, type Match, type Refusal, refusalOfNew, type Verdict } from './verdicts.ts'
+import { addressesIn, interfaceOf, type Match, type Refusal, refusalOfNew, type Verdict } from './verdicts.ts'
 
 export interface NodePlan {
   nodeName: string
   instanceId: string
+  /** The name of the VM, if it is known. Not part of the comparison, like the names of interfaces. */
+  instanceName?: string
   action: 'send' | 'remove' | 'keep'
+  /** Of a node that keeps its interfaces and has other aliases now. The agent does not get them; the cluster needs them. */
+  aliases?: string
   /** All interfaces of the node: ours and those of other objects. */
   interfaces: Interface[]
   /** The spec hash that the cluster must still have when this is delivered; empty if it has no config of the node. */
@@ -73,8 +79,14 @@ export function planNodes(observed: Observed): Plan {
     if (concerned) drafts.set(node.nodeName, draftOf(node, own, onHold, observed))
   }
   const newVerdicts = selectNewPorts(observed, delivered, names, drafts)
-  const nodes = [...drafts.values()].map(toNodePlan)
-  const verdicts = [...newVerdicts, ...deliveredVerdicts(observed, delivered, onHold), ...vmVerdicts(observed, names)]
+  const nodes = [...drafts.values()].map(draft => toNodePlan(draft, vms.get(draft.instanceId)?.serverName))
+  const verdicts = [
+    ...newVerdicts,
+    ...deliveredVerdicts(observed, delivered, onHold),
+    ...vmVerdicts(observed, names),
+    ...nodeVerdicts(observed),
+  ]
+  describe(verdicts, vms, observed.ports)
   const moves = movesOf(nodes, observed)
   const unchecked = delivered.filter(({ outcome }) => outcome.action === 'checkVm')
   return {
@@ -103,7 +115,7 @@ export function planRelease(source: string, all: readonly DeliveredNode[], claim
     })
     return own.some(({ outcome }) => outcome.action !== 'ignore') ? [draftOf(node, own, new Set())] : []
   })
-  return drafts.map(toNodePlan).filter(({ action }) => action !== 'keep')
+  return drafts.map(draft => toNodePlan(draft)).filter(({ action }) => action !== 'keep')
 }
 
 interface Draft {
@@ -127,8 +139,15 @@ function draftOf(
   observed?: Observed,
 ): Draft {
   const why: string[] = []
-  const interfaces = own.flatMap(one => {
-    const { nic, outcome } = one
+  const numbered = renumbered(
+    node.nodeName,
+    own.map(({ nic }) => nic),
+    observed?.renumber,
+  )
+  const interfaces = own.flatMap((one, position) => {
+    const { outcome } = one
+    const nic = numbered[position] ?? one.nic
+    if (nic.name !== one.nic.name) why.push(`${one.nic.name} (port ${identityOf(nic)}) becomes ${nic.name}: renumbered`)
     if (outcome.action === 'handOver') {
       why.push(`${nic.name} is handed over to ${outcome.to}`)
       return [{ ...nic, source: outcome.to }]
@@ -145,7 +164,7 @@ function draftOf(
 function updated(nic: Interface, port: Port, observed: Observed): Interface {
   const match = addressesIn(port, observed.subnets)
   if (!('subnet' in match)) return nic
-  return { index: nic.index, name: nic.name, ...contentOf(port, match, observed, nic) }
+  return interfaceOf(nic.index, port, match, observed, nic)
 }
 
 /** Adds new ports to the drafts of their nodes. Returns the verdict on each port that is not delivered yet. */
@@ -179,20 +198,12 @@ function selectNewPorts(
     if (candidates.length === 0) return refused
     const draft = drafts.get(name.node) ?? newDraft(name.node, vmId, byName.get(name.node))
     drafts.set(name.node, draft)
-    return [...refused, ...addPorts(draft, vmId, candidates, reserved.get(vmId) ?? new Set(), observed)]
+    const inMove = observed.renumber?.nodeName === name.node ? numbersIn(observed.renumber) : []
+    return [
+      ...refused,
+      ...addPorts(draft, vmId, candidates, new Set([...(reserved.get(vmId) ?? []), ...inMove]), observed),
+    ]
   })
-}
-
-/** By VM, the indexes that other OpenstackConfigs give their subnets. */
-function reservedByOthers(claims: readonly Claim[]): Map<string, Set<number>> {
-  const reserved = new Map<string, Set<number>>()
-  for (const { vmIds, indexes } of claims)
-    for (const vmId of indexes.length > 0 ? vmIds : []) {
-      const ofVm = reserved.get(vmId) ?? new Set()
-      for (const index of indexes) ofVm.add(index)
-      reserved.set(vmId, ofVm)
-    }
-  return reserved
 }
 
 function deliveredPorts(delivered: readonly DeliveredInterface[]): (port: Port) => boolean {
@@ -231,7 +242,7 @@ function addPorts(
   const { assigned, blocked, overflow } = assignIndexes(candidates, { interfaces, subnets: observed.subnets, reserved })
   for (const { candidate, index } of assigned) {
     const name = interfaceName(index)
-    draft.interfaces.push({ index, name, ...contentOf(candidate.port, candidate.match, observed) })
+    draft.interfaces.push(interfaceOf(index, candidate.port, candidate.match, observed))
     draft.why.push(`port ${candidate.port.id} becomes ${name}`)
   }
   return [
@@ -285,10 +296,25 @@ function toMissingPort({ vmId = '', nic }: DeliveredInterface): MissingPort {
   return { vmId, macAddress: nic.macAddress, ...(nic.portId !== undefined && { portId: nic.portId }) }
 }
 
-function toNodePlan(draft: Draft): NodePlan {
+/** Adds what people want to know about the subject of a verdict. In place: there may be a hundred thousand. */
+function describe(verdicts: readonly Verdict[], vms: ReadonlyMap<string, Vm>, ports: readonly Port[]): void {
+  const securityOf = new Map(ports.map(port => [port.id, port.portSecurity]))
+  for (const verdict of verdicts) {
+    const vmName = shownName(vms.get(verdict.vm)?.serverName ?? '')
+    if (vmName) verdict.vmName = vmName
+    const portSecurity = verdict.reason === 'Selected' ? securityOf.get(verdict.portId ?? '') : undefined
+    if (portSecurity) verdict.portSecurity = portSecurity
+  }
+}
+
+function toNodePlan(draft: Draft, serverName?: string): NodePlan {
   const { nodeName, instanceId, delivered, why } = draft
   const interfaces = draft.interfaces.toSorted((a, b) => a.index - b.index)
-  const node = { nodeName, instanceId, interfaces, expectedSpecHash: delivered?.specHash ?? '', why }
+  const instanceName = shownName(serverName ?? delivered?.instanceName ?? '')
+  const node = {
+    ...{ nodeName, instanceId, interfaces, expectedSpecHash: delivered?.specHash ?? '', why },
+    ...(instanceName && { instanceName }),
+  }
   if (!delivered) return { ...node, action: 'send' }
   if (interfaces.length === 0) return { ...node, action: delivered.interfaces.length > 0 ? 'remove' : 'keep' }
   const isEqual = (delivered.instanceId ?? '') === instanceId && equalLists(delivered.interfaces, interfaces)
@@ -297,7 +323,14 @@ function toNodePlan(draft: Draft): NodePlan {
   if (delivered.isUnconfirmed)
     why.push('the record of the delivery was lost: delivered again with the indexes in the inventory')
   if (!isEqual && why.length === 0) why.push('the ports, subnets or networks changed')
-  return { ...node, action: isEqual && !delivered.isUnconfirmed ? 'keep' : 'send' }
+  if (!isEqual || delivered.isUnconfirmed) return { ...node, action: 'send' }
+  const hasNewAlias = interfaces.some((nic, position) => nic.alias !== delivered.interfaces[position]?.alias)
+  return { ...node, action: 'keep', ...(hasNewAlias && { aliases: aliasText(interfaces, delivered.generation) }) }
+}
+
+/** With the generation: after an edit by hand the aliases are sent again. */
+function aliasText(interfaces: readonly Interface[], generation: number): string {
+  return [generation, ...interfaces.map(({ name, alias = '' }) => `${name}=${alias}`)].join(' ')
 }
 
 function equalLists(a: readonly Interface[], b: readonly Interface[]): boolean {

@@ -4,7 +4,7 @@
  *
  * Level-based: the key names only the object to reconcile.
  */
-import { mergePatch } from '../contract/json.ts'
+import { equalJson, mergePatch } from '../contract/json.ts'
 import { type OpenstackConfig, openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
 import type { Kube } from '../kube/api.ts'
 import type { Reconcile, ReconcileContext } from '../kube/controller.ts'
@@ -97,7 +97,10 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     const isAdmitted = deps.policy.admits(found)
     // An object that was never served can be deleted at once. One that is no longer served keeps no connection.
     const config = isAdmitted ? await withFinalizer(found, deps.kube) : found
-    if (!isAdmitted) deps.cloudEvents.forget(key)
+    if (!isAdmitted) {
+      deps.cloudEvents.forget(key)
+      deps.nodeWatch.forget(key)
+    }
     const { generation } = config.metadata
     const fresh = deps.takeForced(key)
     const hints = deps.cloudEvents.take(key)
@@ -121,6 +124,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       nodesPending: isPending(result),
       waitingSince: history.waitingSince,
       eventsUnavailable: isUnavailable(deps.cloudEvents.stateOf(key)),
+      renumberDue: isRenumberDue(config, result),
       downDueMs: result?.down.dueMs,
       random: (deps.random ?? Math.random)(),
     })
@@ -192,6 +196,12 @@ function isPending(result: SyncResult | undefined): boolean {
     refusedRemovals.length > 0 ||
     (nodesReported && nodes.some(({ state }) => state !== 'Configured'))
   )
+}
+
+/** The status names a move that this sync has not delivered yet. */
+function isRenumberDue({ status }: OpenstackConfig, result: SyncResult | undefined): boolean {
+  const current = result?.findings.renumber?.current
+  return current !== undefined && !equalJson(current, status?.renumber?.current)
 }
 
 /** A sync that failed early is repeated on the object's own intervals if they are valid. */

@@ -3,11 +3,18 @@
  */
 import { createHash } from 'node:crypto'
 import { interfaceHash } from '../contract/interface-hash.ts'
-import { type Interface, toWireInterface } from '../contract/interfaces.ts'
+import {
+  type Interface,
+  type InterfaceNames,
+  nameFields,
+  toWireInterface,
+  withoutNames,
+} from '../contract/interfaces.ts'
 import type { InventoryRecord, InventoryWrite, Stage } from '../contract/inventory.ts'
 import type { InterfaceStatus } from '../contract/node-config.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type DeliveredNode, identityOf } from './observed-state.ts'
+import type { NodePlan } from './plan.ts'
 import { stateOf } from './sync-outcome.ts'
 
 export interface Recorder {
@@ -17,13 +24,15 @@ export interface Recorder {
 }
 
 type Stages = Partial<Record<Stage, string>>
-type NodeRef = Pick<DeliveredNode, 'nodeName' | 'instanceId'>
+type NodeRef = Pick<DeliveredNode, 'nodeName' | 'instanceId' | 'instanceName'>
 
 export interface Records {
   /** A port was found that is not delivered yet. */
   noteSeen(providerId: string, portId: string): void
   /** Viola accepted these changed interfaces. `stored`: it also confirmed that the cluster has them. */
   noteDelivered(providerId: string, nics: readonly Interface[], stored: boolean): void
+  /** The names of a node and of the interfaces of `source`, as the cloud has them now. The cluster has those of the delivery. */
+  noteNames(providerId: string, plan: NodePlan, source: string): void
   /** The node as it is in the cluster now. `requested`: what it should have, if the delivery failed. */
   note(providerId: string, node: DeliveredNode, why: string, requested?: readonly Interface[]): void
   /** The node's last interfaces are being removed. */
@@ -34,23 +43,33 @@ export interface Records {
   flush(log: Log): Promise<void>
 }
 
-/** Stage times of more ports are dropped, oldest first. The inventory stores them, and keeps the first time of each. */
-const maxStages = 100_000
+/** Stage times and names of more ports are dropped, oldest first. The inventory stores them. */
+const maxEntries = 100_000
 
 export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: () => Date): Records {
   const stages = new Map<string, Stages>()
+  /** By provider and node, the last plan of each OpenstackConfig: it has the newest names. */
+  const plans = new Map<string, Map<string, NodePlan>>()
   const timestamp = timestampsOf(now)
   const sent = new Map<string, string>()
   /** The objects of the last call: an unchanged cluster returns the same ones. */
   const noted = new Map<string, DeliveredNode>()
   let pending = new Map<string, { write: InventoryWrite; digest: string }>()
 
-  const setStages = (key: string, known: Stages) => {
-    stages.delete(key)
-    stages.set(key, known)
-    if (stages.size <= maxStages) return
-    const [oldest] = stages.keys()
-    if (oldest !== undefined) stages.delete(oldest)
+  const setStages = (key: string, known: Stages) => setBounded(stages, key, known)
+  /** The node with the newest names. */
+  const named = (providerId: string, node: DeliveredNode): DeliveredNode => {
+    const known = plans.get(`${providerId} ${node.nodeName}`)
+    if (!known) return node
+    const instanceName = [...known.values()].findLast(plan => plan.instanceName)?.instanceName
+    return {
+      ...node,
+      ...(instanceName !== undefined && { instanceName }),
+      interfaces: node.interfaces.map(nic => {
+        const planned = interfaceIn(known.get(nic.source ?? ''), nic)
+        return !planned || haveSameNames(planned, nic) ? nic : { ...withoutNames(nic), ...namesIn(planned) }
+      }),
+    }
   }
   const add = (write: InventoryWrite) => {
     const key = `${write.providerId} ${write.nodeName}`
@@ -59,10 +78,11 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
     if (sent.get(key) !== digest) pending.set(key, { write, digest })
     else pending.delete(key)
   }
-  const withoutInterfaces = (providerId: string, { nodeName, instanceId = '' }: NodeRef) => ({
+  const withoutInterfaces = (providerId: string, { nodeName, instanceId = '', instanceName }: NodeRef) => ({
     providerId,
     nodeName,
     instanceId,
+    ...(instanceName !== undefined && { instanceName }),
     config: { nodeName, ...(instanceId !== '' && { instanceId }), interfaces: [] },
     lastConfigHash: '',
   })
@@ -83,6 +103,16 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
         setStages(key, { seen, delivered: at, ...(stored && { cr: at }) })
       }
     },
+    noteNames(providerId, plan, source) {
+      const key = `${providerId} ${plan.nodeName}`
+      const known = plans.get(key) ?? new Map<string, NodePlan>()
+      const before = known.get(source)
+      // An unchanged cloud returns the same plan.
+      if (before === plan) return
+      known.set(source, plan)
+      setBounded(plans, key, known)
+      if (!before || !haveSameNodeNames(before, plan)) noted.delete(key)
+    },
     note(providerId, node, why, requested) {
       const key = `${providerId} ${node.nodeName}`
       if (noted.get(key) === node && !pending.has(key) && !requested) return
@@ -94,12 +124,21 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
           const known = stages.get(key)
           if (known?.job === undefined) setStages(key, { ...known, job: timestamp() })
         }
-      add(recordOf(providerId, node, nic => stages.get(`${providerId} ${identityOf(nic)}`), why, requested))
+      add(
+        recordOf(
+          providerId,
+          named(providerId, node),
+          nic => stages.get(`${providerId} ${identityOf(nic)}`),
+          why,
+          requested,
+        ),
+      )
     },
     noteRemoving(providerId, node, why) {
       add({ ...withoutInterfaces(providerId, node), state: 'Pending', reason: 'Removing', why })
     },
     noteGone(providerId, node, why) {
+      plans.delete(`${providerId} ${node.nodeName}`)
       add({ ...withoutInterfaces(providerId, node), removed: true, why })
     },
     async flush(log) {
@@ -115,6 +154,36 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       }
     },
   }
+}
+
+function setBounded<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size <= maxEntries) return
+  const [oldest] = map.keys()
+  if (oldest !== undefined) map.delete(oldest)
+}
+
+function interfaceIn(plan: NodePlan | undefined, nic: Interface): Interface | undefined {
+  return plan?.interfaces.find(one => identityOf(one) === identityOf(nic))
+}
+
+const names = Object.keys(nameFields) as (keyof InterfaceNames)[]
+
+function namesIn(nic: Interface): InterfaceNames {
+  return Object.fromEntries(names.flatMap(name => (nic[name] === undefined ? [] : [[name, nic[name]]])))
+}
+
+function haveSameNames(a: Interface, b: Interface): boolean {
+  return names.every(name => a[name] === b[name])
+}
+
+function haveSameNodeNames(before: NodePlan, plan: NodePlan): boolean {
+  if (before.instanceName !== plan.instanceName) return false
+  return plan.interfaces.every(nic => {
+    const old = interfaceIn(before, nic)
+    return old !== undefined && haveSameNames(old, nic)
+  })
 }
 
 /** Formats each millisecond once: thousands of ports are seen in the same one. */
@@ -146,13 +215,14 @@ function recordOf(
   why: string,
   requested?: readonly Interface[],
 ): InventoryWrite {
-  const { nodeName, instanceId = '', interfaces, specHash } = node
+  const { nodeName, instanceId = '', instanceName, interfaces, specHash } = node
   const { state, reason, message } = stateOf(node)
   const isCurrent = (node.status?.observedGeneration ?? 0) >= node.generation
   return {
     providerId,
     nodeName,
     instanceId,
+    ...(instanceName !== undefined && { instanceName }),
     config: {
       nodeName,
       ...(instanceId !== '' && { instanceId }),
@@ -163,6 +233,7 @@ function recordOf(
     state,
     ...(reason !== undefined && { reason: reason.slice(0, 128) }),
     ...(message !== undefined && { message: message.slice(0, 4096) }),
+    ...(node.status?.agentRollout && { agentRollout: node.status.agentRollout }),
     interfaces: interfaces.map(nic => {
       const status = statusOf(nic, node.status?.interfaceStatuses ?? [])
       const isAboutRequest = status?.specHash === undefined ? isCurrent : status.specHash === interfaceHash(nic)
@@ -176,7 +247,7 @@ function recordOf(
   }
 }
 
-function statusOf(nic: Interface, statuses: readonly InterfaceStatus[]): InterfaceStatus | undefined {
+export function statusOf(nic: Interface, statuses: readonly InterfaceStatus[]): InterfaceStatus | undefined {
   return (
     statuses.find(({ portId }) => portId !== undefined && portId === nic.portId) ??
     statuses.find(({ id, macAddress }) => id === nic.index && macAddress?.toLowerCase() === nic.macAddress)

@@ -5,7 +5,8 @@
  * A failed, empty or incomplete read never removes an interface (G2): a port that is missing from the list is only checked
  * again. An edit of the user removes, and so does a VM whose deletion Nova recorded. A port that the cloud, asked a second
  * time, no longer has on the VM is removed too, but many at once only after a person approves it. The same holds for a VM
- * whose name in vmNames has come to mean another server: nobody edited the object.
+ * whose name in vmNames has come to mean another server, and for one whose Node was deleted: nobody edited the object, and
+ * a Node that joins again must find its interfaces.
  */
 import type { Interface } from '../contract/interfaces.ts'
 import { truncate } from '../contract/truncate.ts'
@@ -24,7 +25,7 @@ export type Outcome =
   | { action: 'remove'; why: string; evidence: Evidence }
   | { action: 'handOver'; to: string }
 
-type Evidence = 'edited' | 'vmDeleted' | 'missing' | 'nameReused'
+type Evidence = 'edited' | 'vmDeleted' | 'missing' | 'nameReused' | 'nodeDeleted'
 
 /** A node config of the cluster and the VM that it belongs to. */
 export interface NodeOfVm {
@@ -95,9 +96,12 @@ function decideOutcome(
     const outcome = reusedNameOutcome(observed, findHeir, entry, { node, vmId, nic })
     if (outcome) return outcome
   }
-  if (vms.get(vmId ?? '')?.hasLeft) {
-    const outcome = releaseOutcome(findHeir, node, nic, 'its VM is no longer selected')
-    return outcome.action === 'remove' ? { ...outcome, evidence: 'missing' } : outcome
+  const left = vms.get(vmId ?? '')?.hasLeft
+  if (left) {
+    const isNode = left === 'selector'
+    const why = isNode ? 'its VM is no longer selected' : 'its VM is no longer a Node of the cluster'
+    const outcome = releaseOutcome(findHeir, node, nic, why)
+    return outcome.action === 'remove' ? { ...outcome, evidence: isNode ? 'missing' : 'nodeDeleted' } : outcome
   }
   if (isOnVm && match) {
     if ('subnet' in match) return { action: 'keep', port }
@@ -189,14 +193,14 @@ export function removalsOnHold(
   const before = new Set(listed)
   const isOnHold = (one: DeliveredInterface) =>
     isMany || before.has(removalText(one)) || before.size >= maxRemovalsOnHold
-  return new Set([...missing.filter(isOnHold), ...by('nameReused')])
+  return new Set([...missing.filter(isOnHold), ...by('nameReused'), ...by('nodeDeleted')])
 }
 
 /** What the status says about a removal on hold. */
 export function removalText({ node, nic, outcome }: Pick<DeliveredInterface, 'node' | 'nic' | 'outcome'>): string {
   const text = `${node.nodeName} ${nic.name} (port ${identityOf(nic)})`
-  const isReused = outcome.action === 'remove' && outcome.evidence === 'nameReused'
-  return truncate(isReused ? `${text}: ${outcome.why}` : text, maxRemovalText)
+  const hasOwnReason = outcome.action === 'remove' && ['nameReused', 'nodeDeleted'].includes(outcome.evidence)
+  return truncate(hasOwnReason ? `${text}: ${outcome.why}` : text, maxRemovalText)
 }
 
 export function vmsById(vms: readonly Vm[]): Map<string, Vm> {

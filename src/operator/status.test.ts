@@ -177,6 +177,17 @@ test('ports and nodes are counted', () => {
   assert.deepEqual(ports, { total: 3, taken: 1, skipped: { BeforeBaseline: 2 }, first, summary: '1/3' })
 })
 
+test('ignored ports and VMs are listed with the name and the ID of the VM', () => {
+  const named = { ...old, vmName: 'worker-1' }
+  const unusable = { vm: 'vm-2', vmName: `bad${'-'.repeat(252)}`, reason: 'NameInvalid', message: 'too long' } as const
+  const verdicts = [named, unusable, { vm: 'x', vmName: 'x', reason: 'VmNotFound', message: 'not found' } as const]
+  assert.deepEqual(after({ findings: { ...nothing, verdicts } }).ports?.first, [
+    'port p2 of worker-1 (vm-1): BeforeBaseline, too old',
+    `bad${'-'.repeat(59)}… (vm-2): NameInvalid, too long`,
+    'x: VmNotFound, not found',
+  ])
+})
+
 test('the first ten ignored ports are listed, each truncated', () => {
   const verdicts = Array.from({ length: 1_000 }, (_, n) => ({ ...old, portId: `p${n}`, message: 'x'.repeat(500) }))
   const { ports } = after({ findings: { ...nothing, verdicts } })

@@ -14,7 +14,7 @@ import type { EventsState } from './events/cloud-events.ts'
 import { maxRemovalsOnHold } from './removals.ts'
 import type { NodeState, SyncOutcome } from './sync-outcome.ts'
 import { targetsOf } from './targets.ts'
-import { countByReason, type Verdict } from './verdicts.ts'
+import { countByReason, subjectOf, type Verdict } from './verdicts.ts'
 
 const maxMessageLength = 2_048
 const maxErrorLength = 4_096
@@ -43,6 +43,7 @@ export function nextStatus(
     ...present('ports', findings ? portsSummary(findings.verdicts) : before.ports),
     ...present('heldRemovals', findings ? removalList(findings.removalsOnHold) : before.heldRemovals),
     ...present('resolvedNames', findings ? namesOf(findings.resolvedNames) : before.resolvedNames),
+    ...present('renumber', findings ? findings.renumber : before.renumber),
     ...present('releasedRemovals', findings?.approval ?? before.releasedRemovals),
     ...(findings ? targetsOf(before, findings) : present('deliveredTo', before.deliveredTo)),
     ...(findings ? {} : present('leftBehind', before.leftBehind)),
@@ -102,8 +103,8 @@ function isListed({ reason }: Verdict): boolean {
   return verdictKind(reason) === 'ignored'
 }
 
-function verdictText({ portId, vm, reason, message }: Verdict): string {
-  return truncate(`${portId === undefined ? vm : `port ${portId} of ${vm}`}: ${reason}, ${message}`, 300)
+function verdictText(verdict: Verdict): string {
+  return truncate(`${subjectOf(verdict)}: ${verdict.reason}, ${verdict.message}`, 300)
 }
 
 function namesOf(names: Readonly<Record<string, string>>): Record<string, string> | undefined {

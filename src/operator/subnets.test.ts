@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { addPort, addServer, addSubnet, type Server, type Subnet, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
+import { startStubServer } from '../../test/openstack/stub-server.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type OpenstackConfigSpec, openstackConfigs } from '../contract/openstack-config.ts'
@@ -118,4 +119,106 @@ test('the API server refuses subnets that cannot be meant', async () => {
   await assert.rejects(create([{ name: 'storage', id: storage.id }]), /exactly one of id and name is required/)
   await assert.rejects(create([{ index: 1 }]), /exactly one of id and name is required/)
   await assert.rejects(create([{ name: 'storage', index: 10 }]), /subnets\[0]\.index.*9/)
+})
+
+test('an index has an alias, which is delivered with the interface', async () => {
+  attach(0, storage, '10.10.0.10')
+  attach(0, backup, '10.20.0.10')
+  await environment.startOperator()
+  const shared = addSubnet(environment.cloudState, { name: 'shared', cidr: '10.30.0.0/24', mtu: 1500 })
+  attach(1, shared, '10.30.0.10')
+  await create([
+    { id: shared.id, index: 0 },
+    { name: 'storage', index: 0, alias: 'storage-fast' },
+    { id: backup.id, index: 3 },
+  ])
+  await waitForDelivered(['worker-1: multinic0=10.10.0.10 multinic3=10.20.0.10', 'worker-2: multinic0=10.30.0.10'])
+  const nodes = await environment.nodes()
+  assert.deepEqual(
+    nodes.flatMap(({ spec }) => spec.interfaces.map(({ name, alias }) => `${spec.nodeName} ${name} ${alias}`)).sort(),
+    ['worker-1 multinic0 storage-fast', 'worker-1 multinic3 multinic3', 'worker-2 multinic0 storage-fast'],
+  )
+})
+
+test('an alias is a label of DNS, needs an index, and belongs to one index', async () => {
+  const [one, two] = [storage.id, backup.id]
+  const refused: [Subnets, RegExp][] = [
+    [[{ id: one, alias: 'a' }], /index is required with alias/],
+    [[{ id: one, index: 0, alias: 'Storage_1' }], /alias/],
+    [[{ id: one, index: 0, alias: 'a'.repeat(64) }], /alias/],
+    [[{ id: one, index: 0, alias: 'multinic1' }], /must have the digit of its index/],
+    [
+      [
+        { id: one, index: 0, alias: 'a' },
+        { id: two, index: 1, alias: 'a' },
+      ],
+      /an alias belongs to one index/,
+    ],
+    [
+      [
+        { id: one, index: 0, alias: 'a' },
+        { id: two, index: 0, alias: 'b' },
+      ],
+      /an index has one alias/,
+    ],
+  ]
+  for (const [subnets, message] of refused) await assert.rejects(create(subnets), message)
+  await create([
+    { id: one, index: 0, alias: 'a' },
+    { id: two, index: 0, alias: 'a' },
+  ])
+})
+
+const aliasesOf = async () =>
+  (await environment.nodes()).map(({ metadata, spec }) => [
+    metadata.generation,
+    ...spec.interfaces.map(nic => nic.alias),
+  ])
+
+test('an index that a fleet gets later reaches its objects as an alias, once and without another request', async () => {
+  attach(0, storage, '10.10.0.10')
+  await environment.startOperator()
+  await create([{ name: 'storage' }])
+  await waitForDelivered(['worker-1: multinic0=10.10.0.10'])
+  const [{ spec } = assert.fail('no node')] = await environment.nodes()
+  assert.deepEqual(await aliasesOf(), [[1, undefined]])
+  await edit([{ name: 'storage', index: 0, alias: 'disks' }])
+  await eventually(async () => assert.deepEqual(await aliasesOf(), [[2, 'disks']]))
+  const [after] = await environment.nodes()
+  assert.equal(after?.spec.specHash, spec.specHash)
+  await edit([{ name: 'storage', index: 0 }])
+  await eventually(async () => assert.deepEqual(await aliasesOf(), [[3, 'multinic0']]))
+  await edit([{ name: 'storage' }])
+  await eventually(async () => assert.deepEqual(await aliasesOf(), [[4, undefined]]))
+})
+
+test('a Viola that does not keep an alias gets it once', async () => {
+  const posts: string[] = []
+  let item: object | undefined
+  let lists = 0
+  await using older = await startStubServer(({ method, body }) => {
+    if (method !== 'POST') lists++
+    if (method !== 'POST')
+      return { status: 200, body: { items: item ? [item] : [], resourceVersion: `${posts.length}` } }
+    const [node] = JSON.parse(body) as [{ nodeName: string; interfaces: { alias?: string }[] }]
+    posts.push(node.interfaces.map(nic => nic.alias).join())
+    const interfaces = node.interfaces.map(({ alias: _, ...nic }) => nic)
+    item = { ...node, interfaces, specHash: 'h', generation: 1 }
+    const results = [{ nodeName: node.nodeName, action: 'unchanged', specHash: 'h' }]
+    return { status: 200, body: { applied: 1, output: '', results } }
+  })
+  attach(0, storage, '10.10.0.10')
+  await environment.startOperator({ VIOLA_ENDPOINT: older.url })
+  await environment.create({
+    ...{ subnets: [{ name: 'storage' }], subnetIDs: [] },
+    settings: { pollFastInterval: '1s', pollSlowInterval: '1s' },
+  })
+  await eventually(() => assert.deepEqual(posts, ['']))
+  await edit([{ name: 'storage', index: 0 }])
+  await eventually(() => assert.deepEqual(posts, ['', 'multinic0']))
+  const before = lists
+  await eventually(() => assert.ok(lists >= before + 3, 'three more syncs'))
+  assert.deepEqual(posts, ['', 'multinic0'])
+  await edit([{ name: 'storage', index: 0, alias: 'disks' }])
+  await eventually(() => assert.deepEqual(posts, ['', 'multinic0', 'disks']))
 })

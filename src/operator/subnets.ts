@@ -1,6 +1,7 @@
 /**
  * The subnets that an OpenstackConfig selects, by ID or by name, each with the number of its interfaces if it has one.
  */
+import { interfaceName } from '../contract/interfaces.ts'
 import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
 import type { Cloud, Subnet } from './cloud.ts'
 import type { SelectedSubnet } from './observed-state.ts'
@@ -11,6 +12,7 @@ interface SubnetRef {
   id?: string | undefined
   name?: string | undefined
   index?: number | undefined
+  alias?: string | undefined
   /** Where the user names it. */
   field: string
 }
@@ -19,9 +21,9 @@ interface SubnetRef {
 export function subnetRefsOf(spec: OpenstackConfigSpec): SubnetRef[] {
   const { subnets = [], subnetIDs = [], subnetID, subnetName } = spec
   if (subnets.length > 0)
-    return subnets.map(({ id, name, index }, n) => {
+    return subnets.map(({ id, name, index, alias }, n) => {
       const field = `spec.subnets[${n}].${id === undefined ? 'name' : 'id'}`
-      return { id: id?.trim(), name: name?.trim(), index, field }
+      return { id: id?.trim(), name: name?.trim(), index, alias, field }
     })
   const ids = [...new Set(subnetIDs.map(id => id.trim()).filter(id => id !== ''))]
   if (ids.length > 0) return ids.map(id => ({ id, field: 'spec.subnetIDs' }))
@@ -60,8 +62,14 @@ export async function selectedSubnets(
     if (!first || others.length > 0) throw notUnique(ref, candidates[n] ?? [])
     const same = refs.slice(0, n).find((_, before) => candidates[before]?.[0]?.id === first.id)
     if (same) throw configError([`${ref.field}: names the same subnet as ${same.field}: remove one of them`])
-    return { ...first, ...(ref.index !== undefined && { index: ref.index }) }
+    const { index } = ref
+    return { ...first, ...(index !== undefined && { index, alias: aliasOf(index, refs) }) }
   })
+}
+
+/** Subnets that share an index share its alias. */
+function aliasOf(index: number, refs: readonly SubnetRef[]): string {
+  return refs.find(ref => ref.index === index && ref.alias)?.alias ?? interfaceName(index)
 }
 
 function notUnique({ name, field }: SubnetRef, found: readonly Subnet[]): SyncError {

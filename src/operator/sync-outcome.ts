@@ -5,6 +5,7 @@ import type { State } from '../contract/node-config.ts'
 import { readyOf } from '../contract/object.ts'
 import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
 import type { SyncReason } from '../contract/reasons/catalogue.ts'
+import type { RenumberStatus } from '../contract/renumber.ts'
 import type { EventsState } from './events/cloud-events.ts'
 import type { DeliveredNode } from './observed-state.ts'
 import type { Verdict } from './verdicts.ts'
@@ -40,6 +41,8 @@ export interface Findings {
   targetKnown: boolean
   /** Value of the annotation that approves removals. */
   approval?: string
+  /** The request to renumber interfaces, after this sync. */
+  renumber?: RenumberStatus
 }
 
 export interface SyncOutcome {

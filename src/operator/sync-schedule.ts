@@ -26,6 +26,8 @@ export interface Situation {
   waitingSince?: number | undefined
   /** A message bus is configured, and does not deliver notifications. */
   eventsUnavailable: boolean
+  /** The next step of a request to renumber is decided, and the status names it. */
+  renumberDue?: boolean
   /** When the resend of nodes with DOWN ports is due. */
   downDueMs?: number | undefined
   /** From 0 to 1. */
@@ -41,7 +43,7 @@ const maxBackoffMs = 5 * 60_000
 
 export function nextSyncMs(intervals: Intervals, situation: Situation): number {
   const { now, failures, retryAfterMs = 0, lastChangeAt, nodesPending, waitingSince } = situation
-  const { eventsUnavailable, downDueMs, random } = situation
+  const { eventsUnavailable, renumberDue = false, downDueMs, random } = situation
   const { pollFastMs, pollSlowMs, pollErrorMs, pollFastWindowMs } = intervals
   if (failures > 0) {
     const max = Math.max(maxBackoffMs, pollErrorMs)
@@ -50,7 +52,7 @@ export function nextSyncMs(intervals: Intervals, situation: Situation): number {
   }
   const sinceChange = lastChangeAt === undefined ? Number.POSITIVE_INFINITY : now - lastChangeAt
   const due = [sinceChange < pollFastWindowMs || nodesPending || eventsUnavailable ? pollFastMs : pollSlowMs]
-  if (nodesPending && sinceChange < nodePollWindowMs) due.push(nodePollMs)
+  if (renumberDue || (nodesPending && sinceChange < nodePollWindowMs)) due.push(nodePollMs)
   if (waitingSince !== undefined) due.push(...afterNotificationMs.map(after => waitingSince + after - now))
   if (downDueMs !== undefined) due.push(downDueMs)
   return Math.round(Math.min(...due.filter(ms => ms > 0)))

@@ -10,12 +10,13 @@ import type { Log } from '../telemetry/log.ts'
 import type { BusSecrets } from './bus-secrets.ts'
 import type { SyncSettings } from './config.ts'
 import type { Delivery } from './deliver.ts'
-import { type DeliveryResult, deliverPlan, nodesAfter } from './deliver-plan.ts'
+import { type DeliveryResult, deliverPlan, nodesAfter, type SentAliases } from './deliver-plan.ts'
 import type { CloudEvents } from './events/cloud-events.ts'
 import { interestOf } from './events/interests.ts'
 import { findingsOf } from './findings.ts'
 import { type InspectContext, type InspectDeps, inspect } from './inspect.ts'
 import type { Locks } from './locks.ts'
+import type { NodeWatch } from './node-watch.ts'
 import type { CloudState } from './observe.ts'
 import type { DeliveredNode, Observed } from './observed-state.ts'
 import type { PendingDeletions } from './pending-deletions.ts'
@@ -29,8 +30,10 @@ export interface SyncDeps extends InspectDeps {
   locks: Locks
   records: Records
   pendingDeletions: PendingDeletions
+  sentAliases: SentAliases
   busSecrets: BusSecrets
   cloudEvents: CloudEvents
+  nodeWatch: NodeWatch
   now: () => Date
   maxSyncMs?: number
 }
@@ -66,6 +69,8 @@ export async function sync(
   if (inspection.sharesBus) await deps.busSecrets.update(config, bus, log)
   const { secret } = deps.sources(keyOf(config))
   await deps.cloudEvents.follow(config, { settings, bus, secret, interest: () => interestOf(config, observed) })
+  if (observed.nodesVersion !== undefined) deps.nodeWatch.follow(keyOf(config), viola, observed.nodesVersion)
+  else if (!config.spec.vmSelector?.clusterNodes) deps.nodeWatch.forget(keyOf(config))
   for (const portId of undelivered(observed)) deps.records.noteSeen(providerId, portId)
 
   const down = decideDownPorts(
@@ -110,6 +115,7 @@ function record(deps: SyncDeps, providerId: string, result: DeliveryResult): voi
     if (action === 'send') records.noteDelivered(providerId, changedNics, stored)
   }
   for (const { node, plan } of nodesAfter(result)) {
+    records.noteNames(providerId, plan, result.observed.source)
     const why = plan.why.join('; ')
     if (delivery.removed.has(node.nodeName) || plan.action === 'remove')
       records.noteRemoving(providerId, node, why || 'no interface is requested on the node')
@@ -151,7 +157,7 @@ function emptyNodes(
 /** The first failure of a sync that otherwise completed. */
 function errorOf(
   delivery: Delivery,
-  { novaError }: CloudState,
+  { vmsError }: CloudState,
   checkFailures: readonly string[],
 ): SyncError | undefined {
   const texts = [...delivery.failures, ...delivery.conflicts].map(([node, message]) => `${node}: ${message}`)
@@ -161,7 +167,7 @@ function errorOf(
     const more = texts.length > 5 ? `; and ${texts.length - 5} more` : ''
     return new SyncError(reason, `${texts.slice(0, 5).join('; ')}${more}`)
   }
-  if (novaError) return novaError
+  if (vmsError) return vmsError
   const [message] = checkFailures
   return message === undefined ? undefined : new SyncError('NovaError', message)
 }

@@ -4,20 +4,33 @@
  * Status, owner and baseline apply to new ports only. They never remove a delivered port.
  */
 import { contains, formatCidr, parseCidr, parseIp } from '../contract/address.ts'
-import type { Interface } from '../contract/interfaces.ts'
+import { type Interface, type InterfaceNames, interfaceName } from '../contract/interfaces.ts'
 import type { VerdictReason } from '../contract/reasons/catalogue.ts'
-import type { Port, Subnet } from './cloud.ts'
+import { shownName, truncate } from '../contract/truncate.ts'
+import type { Port, PortSecurity, Subnet } from './cloud.ts'
 import type { Observed, SelectedSubnet, SelectionRules } from './observed-state.ts'
 
 /** On a port, or on a VM when there is no port. */
 export interface Verdict {
   portId?: string
   vm: string
+  vmName?: string
   reason: VerdictReason
   message: string
   /** The interface of the port. */
   name?: string
+  /** Of a selected port. */
+  portSecurity?: PortSecurity
 }
+
+/** The VM with its name, and the port if there is one. */
+export function subjectOf({ portId, vm, vmName = vm }: Verdict): string {
+  const subject = vmName === vm ? vm : `${truncate(vmName, maxVmName)} (${vm})`
+  return portId === undefined ? subject : `port ${portId} of ${subject}`
+}
+
+/** Leaves room for the reason in the status. */
+const maxVmName = 63
 
 export function countByReason(verdicts: readonly Verdict[]): Record<string, number> {
   const counts: Record<string, number> = {}
@@ -67,19 +80,20 @@ function matches(pattern: string, owner: string): boolean {
 export interface Match {
   /** Position of the first matching subnet in the user's order. */
   order: number
-  subnet: Subnet
+  subnet: SelectedSubnet
   address: string
   /** All matching addresses with their prefix length, if there are several. */
   addresses: string[]
-  /** The index of the subnets that the port has addresses in. */
+  /** The index of the subnets that the port has addresses in, and its alias. */
   index?: number
+  alias?: string
   /** These subnets have different indexes. */
   conflicting?: readonly SelectedSubnet[]
 }
 
 /** The port's addresses in the selected subnets, or a refusal if it has none. */
 export function addressesIn(port: Port, subnets: readonly SelectedSubnet[]): Match | Refusal {
-  const selected = new Map(subnets.map((subnet, order) => [subnet.id, { order, subnet }]))
+  const selected = byId(subnets)
   const all = port.addresses
     .flatMap(({ subnetId, address }) => {
       const found = selected.get(subnetId)
@@ -99,11 +113,27 @@ export function addressesIn(port: Port, subnets: readonly SelectedSubnet[]): Mat
   return { reason: 'NotSelected', message: 'the port has no address in a selected subnet' }
 }
 
-function indexIn(subnets: readonly SelectedSubnet[]): Pick<Match, 'index' | 'conflicting'> {
+interface Place {
+  order: number
+  subnet: SelectedSubnet
+}
+
+/** One list serves thousands of ports. */
+const places = new WeakMap<readonly SelectedSubnet[], ReadonlyMap<string, Place>>()
+
+function byId(subnets: readonly SelectedSubnet[]): ReadonlyMap<string, Place> {
+  const known = places.get(subnets) ?? new Map(subnets.map((subnet, order) => [subnet.id, { order, subnet }]))
+  places.set(subnets, known)
+  return known
+}
+
+function indexIn(subnets: readonly SelectedSubnet[]): Pick<Match, 'index' | 'alias' | 'conflicting'> {
+  if (subnets.every(({ index }) => index === undefined)) return {}
   const numbered = subnets.filter(({ index }) => index !== undefined)
   const [index, ...others] = new Set(numbered.flatMap(({ index }) => index ?? []))
   if (others.length > 0) return { conflicting: numbered }
-  return index === undefined ? {} : { index }
+  const alias = numbered[0]?.alias
+  return { ...(index !== undefined && { index }), ...(alias && { alias }) }
 }
 
 function withPrefix({ address, subnet }: { address: string; subnet: Subnet }): string[] {
@@ -113,16 +143,22 @@ function withPrefix({ address, subnet }: { address: string; subnet: Subnet }): s
   return [formatCidr({ family: ip.family, address: ip, prefix: network.prefix })]
 }
 
-/** The interface without index and name. An MTU that the cloud omits stays as delivered. */
-export function contentOf(
+/** The interface of a port. An MTU that the cloud omits stays as delivered. */
+export function interfaceOf(
+  index: number,
   port: Port,
   match: Match,
-  { source, mtuByNetwork }: Pick<Observed, 'source' | 'mtuByNetwork'>,
+  { source, networks }: Pick<Observed, 'source' | 'networks'>,
   delivered?: Interface,
-): Omit<Interface, 'index' | 'name'> {
+): Interface {
   const { subnet, address, addresses } = match
-  const mtu = mtuByNetwork.get(port.networkId) ?? delivered?.mtu
+  const network = networks.get(port.networkId)
+  const mtu = network?.mtu ?? delivered?.mtu
+  // Under another number, the alias would promise what the name of the interface does not keep.
+  const alias = index === match.index ? match.alias : undefined
   return {
+    index,
+    name: interfaceName(index),
     portId: port.id,
     macAddress: port.macAddress.toLowerCase(),
     address,
@@ -134,5 +170,11 @@ export function contentOf(
     networkId: port.networkId,
     subnetId: subnet.id,
     source,
+    ...namesOf(subnet.name, network?.name, alias),
   }
+}
+
+function namesOf(subnet: string, network = '', alias?: string): InterfaceNames {
+  const [subnetName, networkName] = [shownName(subnet), shownName(network)]
+  return { ...(subnetName && { subnetName }), ...(networkName && { networkName }), ...(alias && { alias }) }
 }

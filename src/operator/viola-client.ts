@@ -6,19 +6,24 @@
  */
 import { createHash } from 'node:crypto'
 import { completeInterfaces } from '../contract/interfaces.ts'
+import { spellingsOf } from '../contract/machine.ts'
 import { isDotSegment } from '../contract/node-names.ts'
 import { truncate } from '../contract/truncate.ts'
 import { withoutSlash } from '../contract/url.ts'
 import {
   providerHeader,
+  type ViolaClusterNode,
   type ViolaNodeConfig,
   type ViolaResult,
   violaNode,
+  violaNodesAnswer,
+  violaNodesPath,
   violaPath,
   violaPostAnswer,
 } from '../contract/viola.ts'
 import type { Http, HttpAnswer, HttpRequest } from '../http-client/client.ts'
 import { detailOf, ServiceError } from '../http-client/errors.ts'
+import { eventsIn } from '../http-client/event-stream.ts'
 import type { DeliveredNode } from './observed-state.ts'
 
 export interface ViolaClient {
@@ -26,6 +31,17 @@ export interface ViolaClient {
   list(signal?: AbortSignal): Promise<DeliveredNodes>
   post(nodes: readonly ViolaNodeConfig[], signal?: AbortSignal, traceparent?: string): Promise<PostOutcome>
   remove(node: NodeToRemove, signal?: AbortSignal, traceparent?: string): Promise<'removed' | 'conflict'>
+  clusterNodes(signal?: AbortSignal): Promise<ClusterNodes>
+  /** Yields the version of the Nodes now and after each change. Ends when Viola ends the stream. */
+  watchClusterNodes(signal: AbortSignal): AsyncIterable<string>
+}
+
+/** The Nodes of the cluster. Unchanged ones are the same object. */
+export interface ClusterNodes {
+  items: readonly ViolaClusterNode[]
+  /** Their machines, in each form of a UUID. */
+  machines: ReadonlySet<string>
+  version: string
 }
 
 /** What one Viola serves: some have neither GET nor DELETE. */
@@ -37,6 +53,8 @@ export interface ViolaApi {
     signal?: AbortSignal,
     traceparent?: string,
   ): Promise<'removed' | 'conflict' | 'unsupported'>
+  clusterNodes: ViolaClient['clusterNodes']
+  watchClusterNodes: ViolaClient['watchClusterNodes']
 }
 
 export interface DeliveredNodes {
@@ -76,16 +94,20 @@ export class ViolaError extends Error {
 
 export interface ViolaOptions {
   http: Http
+  /** For streams: they must not take the connections of requests. */
+  streams?: Http
   endpoint: string
   providerId: string
   token?: string | undefined
 }
 
-export function createViolaApi({ http, endpoint, providerId, token }: ViolaOptions): ViolaApi {
+export function createViolaApi({ http, streams = http, endpoint, providerId, token }: ViolaOptions): ViolaApi {
   const url = `${withoutSlash(endpoint)}${violaPath}`
+  const nodesUrl = `${withoutSlash(endpoint)}${violaNodesPath}`
   const headers = { [providerHeader]: providerId, ...(token !== undefined && { authorization: `Bearer ${token}` }) }
   /** Then Viola is not one with only POST: to plan without its list would give ports new indexes. */
   let hasListed = false
+  let lastNodes: { etag: string | undefined; nodes: ClusterNodes } | undefined
   let last: { etag: string; nodes: readonly DeliveredNode[]; byDigest: ReadonlyMap<string, DeliveredNode> } | undefined
 
   async function send(request: HttpRequest): Promise<HttpAnswer> {
@@ -162,6 +184,33 @@ export function createViolaApi({ http, endpoint, providerId, token }: ViolaOptio
       if (!isUnsupported(answer)) throw refusal('DELETE', answer)
       return 'unsupported'
     },
+
+    async clusterNodes(signal) {
+      const known = lastNodes
+      const answer = await send({
+        method: 'GET',
+        url: nodesUrl,
+        headers: { ...headers, ...(known?.etag && { 'if-none-match': known.etag }) },
+        signal,
+        accept: status => status < 500 && status !== 429,
+      })
+      if (answer.status === 304 && known) return known.nodes
+      const advice = [404, 405].includes(answer.status) ? ': this Viola does not list Nodes' : ''
+      if (answer.status !== 200) throw refusal('GET', answer, advice, violaNodesPath)
+      const nodes = nodesIn(answer.body)
+      const { etag } = answer.headers
+      lastNodes = { etag: typeof etag === 'string' ? etag : undefined, nodes }
+      return nodes
+    },
+
+    async *watchClusterNodes(signal) {
+      const accept = { accept: 'text/event-stream' }
+      const stream = streams.stream({ method: 'GET', url: nodesUrl, headers: { ...headers, ...accept }, signal })
+      for await (const data of eventsIn(stream)) {
+        const version = (data as { resourceVersion?: unknown } | null)?.resourceVersion
+        if (typeof version === 'string') yield version
+      }
+    },
   }
 }
 
@@ -206,13 +255,14 @@ function readPage(
 function readNode(item: unknown): DeliveredNode {
   const parsed = violaNode.safeParse(item)
   if (!parsed.success) throw unusable()
-  const { interfaces, nodeName, instanceId, specHash, generation, status, editedBy } = parsed.data
+  const { interfaces, nodeName, instanceId, instanceName, specHash, generation, status, editedBy } = parsed.data
   return {
     nodeName,
     specHash,
     generation,
     interfaces: completeInterfaces(interfaces).interfaces,
     ...(instanceId !== undefined && { instanceId }),
+    ...(instanceName !== undefined && { instanceName }),
     ...(status !== undefined && { status }),
     ...(editedBy !== undefined && { editedBy }),
   }
@@ -228,8 +278,18 @@ function isUnsupported({ status, body }: HttpAnswer): boolean {
   return status === 404 && !(typeof body === 'object' && body !== null && 'detail' in body)
 }
 
-function refusal(method: string, { status, body }: HttpAnswer, advice = ''): ViolaError {
+function nodesIn(body: unknown): ClusterNodes {
+  const { items, resourceVersion } = (body ?? {}) as { items?: unknown; resourceVersion?: unknown }
+  if (Array.isArray(items) && items.length > maxNodes)
+    throw new ViolaError(`viola: the list has more than ${maxNodes} Nodes`)
+  const parsed = violaNodesAnswer.safeParse({ items, resourceVersion })
+  if (!parsed.success) throw new ViolaError('viola: the list of Nodes has an unexpected format')
+  const machines = parsed.data.items.flatMap(({ systemUUID }) => spellingsOf(systemUUID))
+  return { items: parsed.data.items, machines: new Set(machines), version: parsed.data.resourceVersion }
+}
+
+function refusal(method: string, { status, body }: HttpAnswer, advice = '', path = violaPath): ViolaError {
   const detail = detailOf(body)
-  const message = `viola: ${method} ${violaPath}: HTTP ${status}${advice}${detail ? ` ${detail}` : ''}`
+  const message = `viola: ${method} ${path}: HTTP ${status}${advice}${detail ? ` ${detail}` : ''}`
   return new ViolaError(truncate(message, 1_000), { status })
 }

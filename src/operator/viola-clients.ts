@@ -41,11 +41,13 @@ export interface ViolaClientsOptions {
 
 /** A page of 500 nodes with ten interfaces each. */
 const limits = { elements: 600_000 }
+/** One for each provider and token. */
+const maxStreams = 1_000
 
 export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
   const { ca, clientCert, clientKey, store, readRecords, proxies, onCall } = options
   /** Connections of a dropped client close by themselves when they are idle. */
-  const connections = createSharedValues<Http>()
+  const connections = createSharedValues<Record<'http' | 'streams', Http>>()
   const clients = createSharedValues<ViolaClient>()
 
   return {
@@ -53,16 +55,17 @@ export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
       const { violaEndpoint: endpoint, violaTimeoutMs: timeoutMs, violaInsecureTLS: insecure } = settings
       const { violaToken: token, violaClientCertificate: isOwn } = credentials
       const connectionKey = JSON.stringify([endpoint, timeoutMs, insecure, isOwn])
-      const http = connections.use(user, connectionKey, () => {
+      const { http, streams } = connections.use(user, connectionKey, () => {
         const tls = { ca, insecure, ...(isOwn && { cert: clientCert, key: clientKey }) }
-        return createHttp({ service: 'viola', timeoutMs, tls, proxies, onCall, limits })
+        const common = { service: 'viola', timeoutMs, tls, proxies, onCall, limits }
+        return { http: createHttp(common), streams: createHttp({ ...common, connections: maxStreams }) }
       })
       const digest = createHash('sha256')
         .update(token ?? '')
         .digest('hex')
       return clients.use(user, JSON.stringify([connectionKey, providerId, digest]), () =>
         withPostOnlySupport(
-          createViolaApi({ http, endpoint, providerId, token }),
+          createViolaApi({ http, streams, endpoint, providerId, token }),
           store,
           { endpoint, providerId },
           isOwn ? readRecords : undefined,
@@ -75,7 +78,7 @@ export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
       clients.forget(user)
     },
     async close() {
-      await Promise.all(connections.all().map(http => http.close()))
+      await Promise.all(connections.all().flatMap(({ http, streams }) => [http.close(), streams.close()]))
     },
   }
 }

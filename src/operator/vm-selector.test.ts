@@ -1,8 +1,9 @@
 /** spec.vmSelector: VMs join and leave the selection without an edit of the object. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { addPort, addServer, addSubnet, type Server, type Subnet, setPortStatus } from '../../sandbox/cloud/state.ts'
+import { addSubnet, type Server, type Subnet } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
+import { bootWithPort } from '../../test/operator/boot-with-port.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { removeValidationRules } from '../../test/operator/validation-rules.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -18,13 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => environment.close())
 
-function boot(name: string, more: Partial<Server> = {}): Server {
-  const { cloudState } = environment
-  const server = Object.assign(addServer(cloudState, name), more)
-  const address = `10.10.0.${cloudState.servers.size + 9}`
-  setPortStatus(cloudState, addPort(cloudState, { server, subnet: storage, address }).id, 'ACTIVE')
-  return server
-}
+const boot = (name: string, more: Partial<Server> = {}) => bootWithPort(environment.cloudState, storage, name, more)
 
 /** Reads of the cloud are kept for a minute: a person, or an event of the cloud, asks for a new one. */
 async function refresh(): Promise<void> {
@@ -151,7 +146,7 @@ test('an API server without validation rules: an object that selects no VM, or e
     return environment.kube.patch(openstackConfigs, { namespace, name: 'main' }, patched)
   }
   await eventually(() => edit({ namePattern: null }))
-  await waitForReady(/^ConfigError: spec\.vmSelector: one of namePattern, metadata and tags is required/)
+  await waitForReady(/^ConfigError: spec\.vmSelector: one of namePattern, metadata, tags and clusterNodes is required/)
   await edit(null)
   await waitForReady(/^ConfigError: spec: one of vmNames and vmSelector is required/)
   const [after] = await environment.nodes()
@@ -172,7 +167,7 @@ test('the API server refuses a selection that selects nothing or cannot be meant
   await assert.rejects(environment.create({ vmNames }), /one of vmNames and vmSelector is required/)
   await assert.rejects(
     environment.create({ vmNames, vmSelector: {} }),
-    /one of namePattern, metadata and tags is required/,
+    /one of namePattern, metadata, tags and clusterNodes is required/,
   )
   await assert.rejects(environment.create({ vmNames, vmSelector: { tags: ['a,b'] } }), /vmSelector\.tags\[0]/)
 })

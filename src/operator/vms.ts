@@ -4,11 +4,14 @@
  * A VM that was delivered and is no longer selected is looked up by its ID: an empty or incomplete list does not prove that
  * it left the selection.
  */
+import { spellingsOf } from '../contract/machine.ts'
 import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
+import type { ViolaClusterNode } from '../contract/viola.ts'
 import type { Cloud, Server, ServerSelector } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
 import type { Vm } from './observed-state.ts'
 import { configError, SyncError, stage } from './sync-error.ts'
+import type { ClusterNodes } from './viola-client.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -19,35 +22,49 @@ export function serverIdOf(entry: string): string | undefined {
 
 export interface ObservedVms {
   vms: Vm[]
-  /** The compute service did not answer: known nodes keep their names, new VMs wait. */
-  novaError?: SyncError
+  /** Nodes of the cluster that are no selected VM. */
+  nodesWithoutVm: ViolaClusterNode[]
+  /** The compute service, or Viola about Nodes, did not answer: known nodes keep their names, new VMs wait. */
+  vmsError?: SyncError
+}
+
+export interface ObserveOptions {
+  settings: SyncSettings
+  deliveredVms: readonly string[]
+  /** For clusterNodes, or why they are not known. */
+  clusterNodes?: ClusterNodes | SyncError | undefined
+  signal: AbortSignal
 }
 
 export async function observeVms(
   cloud: Cloud,
   { vmNames = [], vmSelector }: OpenstackConfigSpec,
-  { settings, deliveredVms, signal }: { settings: SyncSettings; deliveredVms: readonly string[]; signal: AbortSignal },
+  { settings, deliveredVms, clusterNodes, signal }: ObserveOptions,
 ): Promise<ObservedVms> {
   const entries = [...new Set(vmNames.map(entry => entry.trim()).filter(entry => entry !== ''))]
   if (entries.length === 0 && !vmSelector) throw configError(['spec: one of vmNames and vmSelector is required'])
-  if (vmSelector && !hasCondition(vmSelector))
-    throw configError(['spec.vmSelector: one of namePattern, metadata and tags is required'])
+  const { clusterNodes: byNodes, ...conditions } = vmSelector ?? {}
+  const hasConditions = hasCondition(conditions)
+  if (vmSelector && !byNodes && !hasConditions)
+    throw configError(['spec.vmSelector: one of namePattern, metadata, tags and clusterNodes is required'])
   const ids = entries.flatMap(entry => serverIdOf(entry) ?? [])
   const names = entries.filter(entry => serverIdOf(entry) === undefined)
-  let novaError: SyncError | undefined
+  const nodes = clusterNodes instanceof SyncError ? undefined : clusterNodes
+  const isNode = ({ id }: Server) => !byNodes || (nodes?.machines.has(id.toLowerCase()) ?? false)
+  let vmsError = clusterNodes instanceof SyncError ? clusterNodes : undefined
   const unlessNovaFails = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await stage('NovaError', work)
     } catch (error) {
       // Without Keystone or Contrabass the whole sync fails. Without Nova only new VMs wait.
       if (!(error instanceof SyncError) || error.reason !== 'NovaError') throw error
-      novaError = error
+      vmsError = error
       return undefined
     }
   }
-  const [servers, matching, ...named] = await Promise.all([
+  const [servers, listed, ...named] = await Promise.all([
     unlessNovaFails(() => cloud.servers(ids, signal)),
-    vmSelector && unlessNovaFails(() => cloud.serversMatching(vmSelector, signal)),
+    vmSelector && (!byNodes || nodes) && unlessNovaFails(() => cloud.serversMatching(conditions, signal)),
     ...names.map(async name => ({
       name,
       servers: await unlessNovaFails(() => cloud.serversByName(name, signal)),
@@ -58,6 +75,7 @@ export async function observeVms(
     id: server.id,
     state: 'found',
     name: nodeNameOf(server, settings.nodeNameMetadataKey),
+    serverName: server.name,
   })
   const byId = ids.map((id): Vm => {
     const server = servers?.get(id)
@@ -70,6 +88,7 @@ export async function observeVms(
     if (!first) return { entry: name, state: 'notFound' }
     return namesakes.length > 1 ? { entry: name, state: 'notUnique' } : { ...found(first), entry: name }
   })
+  const matching = listed?.filter(isNode)
   const vms = firstOfEach([...byId, ...byName, ...(matching ?? []).map(found)])
   const known = new Set(vms.map(vm => vm.id))
   const former = vmSelector ? deliveredVms.filter(id => !known.has(id)) : []
@@ -77,9 +96,19 @@ export async function observeVms(
   for (const id of former) {
     const server = left?.get(id)
     if (!left) vms.push({ entry: id, id, state: 'unknown' })
-    else vms.push(server ? { ...found(server), hasLeft: true } : { entry: id, id, state: 'notFound' })
+    else if (!server) vms.push({ entry: id, id, state: 'notFound' })
+    else if (!isNode(server)) vms.push({ ...found(server), hasLeft: 'cluster' })
+    else vms.push({ ...found(server), ...(hasConditions && { hasLeft: 'selector' }) })
   }
-  return { vms, ...(novaError && { novaError }) }
+  const nodesWithoutVm = (nodes?.items ?? []).filter(hasNoVm(matching && vms))
+  return { vms, nodesWithoutVm, ...(vmsError && { vmsError }) }
+}
+
+/** Without the servers of the project, only a Node that cannot be any of them is known to have no VM. */
+function hasNoVm(vms: readonly Vm[] | undefined): (node: ViolaClusterNode) => boolean {
+  const known = new Set(vms?.map(({ id }) => id))
+  return ({ systemUUID }) =>
+    serverIdOf(systemUUID) === undefined || (vms !== undefined && !spellingsOf(systemUUID).some(id => known.has(id)))
 }
 
 /** Without one, it would select every server of the project. An API server without validation rules stores it. */

@@ -73,11 +73,12 @@ export function createDeliveredStore(kube: Pick<Kube, 'list' | 'apply' | 'delete
 function deliveredNode({
   nodeName,
   instanceId,
+  instanceName,
   interfaces: inputs,
-}: Pick<ViolaNodeConfig, 'nodeName' | 'instanceId' | 'interfaces'>): DeliveredNode {
+}: Pick<ViolaNodeConfig, 'nodeName' | 'instanceId' | 'instanceName' | 'interfaces'>): DeliveredNode {
   const { interfaces } = completeInterfaces(inputs as WireInterface[])
   const node = { nodeName, ...(instanceId && { instanceId }), interfaces }
-  return { ...node, specHash: specHash(node), generation: 1 }
+  return { ...node, ...(instanceName && { instanceName }), specHash: specHash(node), generation: 1 }
 }
 
 /** Adds what the Viola does not serve: a list from the store, and removal by an empty list of interfaces. */
@@ -140,6 +141,8 @@ export function withPostOnlySupport(
 
   return {
     post,
+    clusterNodes: viola.clusterNodes,
+    watchClusterNodes: viola.watchClusterNodes,
     async list(signal) {
       const nodes = await viola.list(signal)
       usesStore = nodes === 'unsupported'

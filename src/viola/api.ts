@@ -6,6 +6,8 @@ import {
   maxPostBytes,
   providerHeader,
   violaListAnswer,
+  violaNodesAnswer,
+  violaNodesPath,
   violaPath,
   violaPost,
   violaPostAnswer,
@@ -78,6 +80,22 @@ export const violaApi: Api = {
       query: { expectedSpecHash: 'Expected hash of the object in the cluster. A mismatch is a 409.' },
       answers: { 204: { description: 'The node config is deleted or is being deleted.' } },
       problems: [400, 401, 403, 404, 409, 502, 503, 504],
+    },
+    {
+      method: 'get',
+      path: violaNodesPath,
+      summary: 'List the Nodes of the cluster of the provider, with their machines.',
+      headers: { ...headers, 'if-none-match': 'ETag of an earlier response.' },
+      required,
+      query: {
+        watch:
+          '`true` (or accept: text/event-stream): stream the `resourceVersion` of the list as server-sent events, now and after each change.',
+      },
+      answers: {
+        200: { description: 'Nodes.', body: violaNodesAnswer },
+        304: { description: 'Not modified since that version.' },
+      },
+      problems: [400, 401, 403, 404, 502, 503, 504],
     },
   ],
 }

@@ -8,7 +8,7 @@ import { startTargetCluster, type TargetCluster } from '../../test/support/targe
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import { problem } from '../contract/problem.ts'
-import { violaListAnswer, violaNode, violaPath, violaPostAnswer } from '../contract/viola.ts'
+import { violaListAnswer, violaNode, violaNodesPath, violaPath, violaPostAnswer } from '../contract/viola.ts'
 
 const namespace = 'multinic-system'
 let biz: TargetCluster
@@ -374,7 +374,7 @@ test('a config with a finalizer is still listed during its deletion, and accepts
 test('the OpenAPI document, the API documentation and the metrics are served', async () => {
   const document = (await viola.ask('GET', '/openapi.json')).json
   assert.equal(document.openapi, '3.1.0')
-  assert.deepEqual(Object.keys(document.paths), [violaPath, `${violaPath}/{nodeName}`])
+  assert.deepEqual(Object.keys(document.paths), [violaPath, `${violaPath}/{nodeName}`, violaNodesPath])
   assert.match((await viola.ask('GET', '/openapi.yaml')).body, /^openapi: 3\.1\.0/)
   const page = (await viola.ask('GET', '/docs')).body
   assert.match(page, /Viola API/)

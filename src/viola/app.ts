@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { objectName } from '../contract/node-names.ts'
 import type { Route } from '../contract/openapi.ts'
 import { summaryOf } from '../contract/problem.ts'
-import { providerHeader, violaPath } from '../contract/viola.ts'
+import { providerHeader, violaNodesPath, violaPath } from '../contract/viola.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type Access, type Caller, providerRight } from '../server/access.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
@@ -117,6 +117,8 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   }
 
   const streams = eventStreams(app)
+  const openStream = (request: FastifyRequest, reply: FastifyReply) =>
+    streams.open(reply, () => authorize({ method: 'get' }, request, reply))
   const handlers: Record<string, Handler> = {
     [`post ${violaPath}`]: async (request, reply) => {
       const { providerId, caller } = authorizedFor(request)
@@ -139,13 +141,17 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
 
     [`get ${violaPath}`]: async (request, reply) => {
       const { providerId } = authorizedFor(request)
-      const { nodeName, since, watch, limit, cursor } = queryOf(request)
-      if (watch === 'true' || request.headers.accept?.includes('text/event-stream'))
-        return inCluster(providerId, cluster =>
-          streamChanges(cluster, providerId, nodeName, () =>
-            streams.open(reply, () => authorize({ method: 'get' }, request, reply)),
-          ),
-        )
+      const { nodeName, since, limit, cursor } = queryOf(request)
+      if (isWatch(request))
+        return inCluster(providerId, async cluster => {
+          await cluster.observe()
+          await streamChanges(cluster, openStream(request, reply), send =>
+            cluster.subscribe(({ type, object, old }) => {
+              if (nodeName !== undefined && object.spec.nodeName !== nodeName) return
+              if (belongsTo(object, providerId) || (old && belongsTo(old, providerId))) send(type, toViolaNode(object))
+            }),
+          )
+        })
       return inCluster(providerId, async cluster => {
         const objects = (await cluster.observe())
           .list()
@@ -158,6 +164,19 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
         if (next !== undefined) reply.header('link', nextLink(request.url, next))
         const items = await withEditors(cluster, page)
         return reply.type('application/json').send(JSON.stringify({ items, resourceVersion }))
+      })
+    },
+
+    [`get ${violaNodesPath}`]: async (request, reply) => {
+      const { providerId } = authorizedFor(request)
+      return inCluster(providerId, async cluster => {
+        const { items, version } = await cluster.nodes.read()
+        if (isWatch(request))
+          return streamChanges(cluster, openStream(request, reply), send =>
+            cluster.nodes.subscribe(resourceVersion => send('version', { resourceVersion }, resourceVersion)),
+          )
+        if (isNotModified(request, reply, version)) return reply.code(304).send()
+        return reply.type('application/json').send(JSON.stringify({ items, resourceVersion: version }))
       })
     },
 
@@ -223,21 +242,18 @@ function stateDetails({ name, problem, credentialsProblem }: TargetState): objec
   }
 }
 
-/** Sends the node configs of the provider, then every change, until the client or the server closes the stream. */
+function isWatch(request: FastifyRequest): boolean {
+  return queryOf(request)['watch'] === 'true' || !!request.headers.accept?.includes('text/event-stream')
+}
+
+/** Sends what there is, then every change, until the client or the server closes the stream. */
 async function streamChanges(
   cluster: Cluster,
-  providerId: string,
-  nodeName: string | undefined,
-  open: () => EventStream,
+  stream: EventStream,
+  subscribe: (send: EventStream['send']) => () => void,
 ): Promise<void> {
-  await cluster.observe()
-  const stream = open()
   cluster.released.addEventListener('abort', stream.end, { once: true })
-  const stop = cluster.subscribe(({ type, object, old }) => {
-    if (nodeName !== undefined && object.spec.nodeName !== nodeName) return
-    if (!belongsTo(object, providerId) && !(old && belongsTo(old, providerId))) return
-    stream.send(type, toViolaNode(object))
-  })
+  const stop = subscribe(stream.send)
   await new Promise(resolve => stream.done.addEventListener('abort', resolve, { once: true }))
   stop()
   cluster.released.removeEventListener('abort', stream.end)

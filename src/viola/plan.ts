@@ -2,6 +2,7 @@
  * Plans a POST: compares each requested node with the existing object and decides to create, update, skip or refuse. Pure.
  */
 import { areComplete, fromWireInterfaces, type Interface, specHash, toWireInterface } from '../contract/interfaces.ts'
+import { equalJson } from '../contract/json.ts'
 import { interfaceSchema, type NodeConfig, nodeConfigLabels, nodeConfigStatus } from '../contract/node-config.ts'
 import { labelValue } from '../contract/node-names.ts'
 import type { ViolaNode } from '../contract/viola.ts'
@@ -9,6 +10,7 @@ import type { ViolaNode } from '../contract/viola.ts'
 export interface RequestedNode {
   nodeName: string
   instanceId?: string
+  instanceName?: string
   interfaces: Interface[]
   objectName: string
   labels: Record<string, string>
@@ -90,15 +92,20 @@ export function planNodeConfig(
   return isUpToDate(node, existing, providerId) ? { do: 'nothing', node, existing } : { do: 'update', node, existing }
 }
 
-/** Other labels do not matter. */
+/** Other labels do not matter, and names alone are no change. An alias is: labels and objects of the cluster have it. */
 function isUpToDate(node: RequestedNode, existing: NodeConfig, providerId: string): boolean {
   const labels = existing.metadata.labels ?? {}
   return (
     toViolaNode(existing).specHash === node.specHash &&
     existing.spec.specHash === node.specHash &&
     existing.spec.providerId === providerId &&
+    equalJson(aliasesIn(existing.spec.interfaces), aliasesIn(node.interfaces)) &&
     Object.entries(node.labels).every(([key, value]) => labels[key] === value)
   )
+}
+
+function aliasesIn(interfaces: readonly { name?: string | undefined; alias?: string | undefined }[]): object {
+  return Object.fromEntries(interfaces.flatMap(({ name, alias }) => (name && alias ? [[name, alias]] : [])))
 }
 
 /** The object of the server-side apply: spec and labels. */
@@ -111,6 +118,7 @@ export function appliedObject(node: RequestedNode, providerId: string, existing?
       nodeName: node.nodeName,
       // An omitted field would keep the value of another field manager; an empty one replaces it.
       ...(instanceId === undefined ? {} : { instanceId }),
+      ...(node.instanceName ? { instanceName: node.instanceName } : {}),
       specHash: node.specHash,
       interfaces: node.interfaces.map(toWireInterface),
     },
@@ -135,6 +143,7 @@ export function toViolaNode(existing: NodeConfig): ViolaNode {
   const node: ViolaNode = {
     nodeName: spec.nodeName,
     ...(spec.instanceId ? { instanceId: spec.instanceId } : {}),
+    ...(spec.instanceName ? { instanceName: spec.instanceName } : {}),
     ...(spec.providerId ? { providerId: spec.providerId } : {}),
     specHash: specHash({ nodeName: spec.nodeName, instanceId: spec.instanceId, interfaces }),
     generation: metadata.generation ?? 0,

@@ -11,7 +11,7 @@ import { eventually } from '../../test/support/eventually.ts'
 import { aNodeOf, aViola, aViolaProgram, type Viola } from '../../test/support/viola.ts'
 import { violaBodies } from '../../test/support/viola-bodies.ts'
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
-import { type ViolaPostAnswer, violaPath } from '../contract/viola.ts'
+import { type ViolaPostAnswer, violaNodesAnswer, violaNodesPath, violaPath } from '../contract/viola.ts'
 import { connectKube, type KubeClient } from '../kube/client.ts'
 import { loadKubeconfig } from '../kube/config.ts'
 import { nodesFrom } from './request.ts'
@@ -151,7 +151,45 @@ test('the test deployment has a Service with both ports and no other rights', as
   assert.deepEqual({ ...labels, ...service.selector }, labels)
   const allowed = await kubectl(['auth', 'can-i', '--list', '-n', namespace, ...asViola])
   assert.match(allowed, /^multinicnodeconfigs\.multinic\.io\s+\[\]\s+\[\]\s+\[get list watch create patch delete\]$/m)
+  assert.match(allowed, /^nodes\s+\[\]\s+\[\]\s+\[list watch\]$/m)
   assert.doesNotMatch(allowed, /secrets|pods|jobs/)
+})
+
+test('Viola lists and watches Nodes with its ClusterRole, and without it only this request fails', async () => {
+  const join = async (name: string, systemUUID: string) => {
+    await kubectl(['create', '--filename', '-'], { apiVersion: 'v1', kind: 'Node', metadata: { name } })
+    const status = JSON.stringify({ status: { nodeInfo: { systemUUID } } })
+    await kubectl(['patch', 'node', name, '--subresource=status', '--type=merge', `--patch=${status}`])
+  }
+  const answers = async (from = viola) => {
+    const { status, json } = await from.ask('GET', violaNodesPath)
+    return status === 200 ? violaNodesAnswer.parse(json).items.map(({ name }) => name) : `${status} ${json.detail}`
+  }
+  await join('worker-1', randomUUID())
+  assert.deepEqual(await answers(), ['worker-1'])
+  const url = await viola.app.listen({ port: 0, host: '127.0.0.1' })
+  const headers = { 'x-provider-id': 'p1', accept: 'text/event-stream' }
+  const { body } = await request(`${url}${violaNodesPath}`, { headers })
+  let received = ''
+  const reading = (async () => {
+    for await (const piece of body) received += piece
+  })().catch(() => {})
+  const versions = () => [...received.matchAll(/^event: version$/gm)].length
+  await eventually(() => assert.equal(versions(), 1))
+  await join('worker-2', randomUUID())
+  await eventually(async () => assert.deepEqual(await answers(), ['worker-1', 'worker-2']))
+  await eventually(() => assert.ok(versions() > 1))
+  body.destroy()
+  await reading
+
+  const limited = await violaAs(await serviceAccount('without-nodes', rights))
+  try {
+    assert.match(String(await answers(limited)), /^502 cluster of provider p1: .*cannot list resource "nodes"/)
+    assert.deepEqual(actions(await limited.post([aNodeOf('without-nodes')])), ['created'])
+    assert.deepEqual((await limited.ask('GET', '/readyz')).json.targets, [{ name: 'any other provider', up: true }])
+  } finally {
+    await limited.close()
+  }
 })
 
 const asViola = [`--as=system:serviceaccount:${namespace}:viola-api`]

@@ -67,11 +67,12 @@ function nodeFrom(entry: unknown, at: string, providerId: string): { node?: Requ
   const parsed = violaNodeConfig.safeParse(entry)
   if (!parsed.success) return { errors: allErrors(entry, fieldErrors(parsed.error, at), at) }
 
-  const { nodeName, instanceId, expectedSpecHash } = parsed.data
+  const { nodeName, instanceId, instanceName, expectedSpecHash } = parsed.data
   const { interfaces, errors } = completeInterfaces(parsed.data.interfaces, `${at}.interfaces`)
   const requested = { nodeName, ...(instanceId ? { instanceId } : {}), interfaces }
   const node = {
     ...requested,
+    ...(instanceName ? { instanceName } : {}),
     objectName: objectName(nodeName),
     labels: labelsOf(requested, providerId),
     specHash: specHash(requested),

@@ -5,17 +5,18 @@
  * error and not stale data.
  */
 import { createHash } from 'node:crypto'
+import { nameFields } from '../../contract/interfaces.ts'
 import { type NodeConfig, nodeConfigs } from '../../contract/node-config.ts'
-import type { Kube } from '../../kube/api.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { kubeErrorIn } from '../../kube/errors.ts'
 import { type Change, createInformer } from '../../kube/informer.ts'
-import { messageOf } from '../../runtime/errors.ts'
 import { retry } from '../../runtime/retry.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { createBreaker } from './circuit-breaker.ts'
 import { createLimit, shareNextRun } from './concurrency-limit.ts'
 import { type FieldManager, readFieldManagers } from './field-managers.ts'
+import { monitored } from './monitored.ts'
+import { type NodeList, openNodeList } from './node-list.ts'
 
 export interface Snapshot {
   get(objectName: string): NodeConfig | undefined
@@ -32,6 +33,8 @@ export interface Cluster {
   remove(object: NodeConfig): Promise<void>
   /** Calls the listener with every existing object as added, then with every change. Returns a function that unsubscribes it. */
   subscribe(listener: (change: Change<NodeConfig>) => void): () => void
+  /** The Nodes of the cluster. Watched from the first read on, because not every account has the right. */
+  nodes: NodeList
   /** Why the cluster is unreachable, as far as is known. */
   problem(): string | undefined
   /** Aborted when the routing no longer uses the cluster. */
@@ -129,9 +132,16 @@ export function openCluster({
     read,
     fieldManagers: name => breaker.run(() => readFieldManagers(kube, { namespace, name })),
     async apply({ metadata, spec }, force) {
-      const body = { metadata: { ...metadata, namespace }, spec }
-      const apply = () => kube.apply<NodeConfig>(nodeConfigs, body, { fieldManager, force })
-      const object = await limit(() => breaker.run(() => retryThrottled(apply)))
+      const apply = (spec: NodeConfig['spec']) => {
+        const body = { metadata: { ...metadata, namespace }, spec }
+        return retryThrottled(() => kube.apply<NodeConfig>(nodeConfigs, body, { fieldManager, force }))
+      }
+      const applyWithNames = () =>
+        apply(spec).catch(error => {
+          if (!isUndeclaredField(error)) throw error
+          return apply(withoutNames(spec))
+        })
+      const object = await limit(() => breaker.run(applyWithNames))
       remember(metadata.name, object)
       return object
     },
@@ -143,6 +153,7 @@ export function openCluster({
       informer.on(change => {
         if (isValid(change.object)) listener(change)
       }),
+    nodes: openNodeList({ kube, log, breaker, signal: stop.signal }),
     problem: () => breaker.open ?? watched.problem(),
     released: releasing.signal,
     release: () => releasing.abort(),
@@ -161,6 +172,17 @@ function isValid(object: NodeConfig): boolean {
 
 function ifValid(object: NodeConfig | undefined): NodeConfig | undefined {
   return object && isValid(object) ? object : undefined
+}
+
+/** The CRD is older than a field. The real server answers 500. */
+function isUndeclaredField(error: unknown): boolean {
+  return kubeErrorIn(error)?.message.includes('field not declared in schema') ?? false
+}
+
+/** The configuration of a node must not wait for a CRD that knows the names. */
+function withoutNames({ instanceName: _, ...spec }: NodeConfig['spec']): NodeConfig['spec'] {
+  const absent = Object.fromEntries(Object.values(nameFields).map(name => [name, undefined]))
+  return { ...spec, interfaces: spec.interfaces.map(nic => ({ ...nic, ...absent })) }
 }
 
 /** Retries after a 429 as the server requests. */
@@ -201,39 +223,4 @@ function isOlder(object: NodeConfig, than: NodeConfig): boolean {
     return (object.metadata.creationTimestamp ?? '') < (than.metadata.creationTimestamp ?? '')
   if (than.metadata.deletionTimestamp && !object.metadata.deletionTimestamp) return true
   return (object.metadata.generation ?? 0) < (than.metadata.generation ?? 0)
-}
-
-/** Records whether the last response of a watch or list was successful. */
-function monitored(kube: Kube, onRecovered: () => void) {
-  let problem: string | undefined = 'not connected yet'
-  const succeeded = () => {
-    if (problem !== undefined) onRecovered()
-    problem = undefined
-  }
-  const failed = (error: unknown) => {
-    problem = messageOf(error)
-    return error
-  }
-  const watched: Pick<Kube, 'list' | 'watch'> = {
-    async list(resource, options) {
-      try {
-        const found = await kube.list(resource, options)
-        succeeded()
-        return found
-      } catch (error) {
-        throw failed(error)
-      }
-    },
-    async *watch(resource, options) {
-      try {
-        for await (const event of kube.watch(resource, options)) {
-          succeeded()
-          yield event
-        }
-      } catch (error) {
-        throw failed(error)
-      }
-    },
-  }
-  return { kube: watched, works: () => problem === undefined, problem: () => problem }
 }

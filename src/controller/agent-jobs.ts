@@ -28,6 +28,7 @@ export function agentJobFrom(job: JobObject, caches: Pick<Caches, 'pods'>, now: 
   const { own, finish, exit, phase, createdAt } = progressOf(job, caches, now)
   const traceparent = annotations[jobAnnotations.traceparent]
   const agentHash = annotations[jobAnnotations.agentHash]
+  const agentRollout = annotations[jobAnnotations.agentRollout]
   const facts: AgentJob = {
     name,
     uid,
@@ -41,6 +42,7 @@ export function agentJobFrom(job: JobObject, caches: Pick<Caches, 'pods'>, now: 
     createdAt,
     phase,
     ...(agentHash && { agentHash }),
+    ...(agentRollout && { agentRollout }),
     ...(traceparent && { traceparent }),
   }
   if (phase !== 'ended') {

@@ -82,7 +82,7 @@ async function patchMetadata(
 
 async function createJob(
   { kube, latest, agent, serviceNetworks }: ApplyDeps,
-  { node, now, agentHash }: Observed,
+  { node, now, agentHash, agentRollout }: Observed,
   config: NodeConfig,
   { name, action, attempt, takesSlot }: Step & { do: 'createJob' },
   trace: JobTrace | undefined,
@@ -90,7 +90,7 @@ async function createJob(
   if (!node) throw new Error(`cannot create Job ${name}: no node`)
   const { interfaces, specHash } = requestedOf(config)
   const traced = trace && { traceparent: trace.traceparent }
-  const work = { config, node, interfaces, specHash, action, attempt, takesSlot, agentHash, ...traced }
+  const work = { config, node, interfaces, specHash, action, attempt, takesSlot, agentHash, agentRollout, ...traced }
   const job = agentJob({ ...work, serviceCIDRs: await serviceNetworks() }, agent)
   try {
     latest.createdJob(await kube.create(jobs, job))

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { parseDuration } from '../contract/duration.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
 import { type TraceSettings, traceSettings } from '../telemetry/trace-export.ts'
+import { type AttachmentSettings, attachmentPlugins } from './networks/attachments.ts'
 
 /** A number of nodes, or a percentage of all nodes. */
 export type Amount = { count: number } | { percent: number }
@@ -39,6 +40,9 @@ export interface ControllerConfig {
   bizConfigMode: BizConfigMode
   /** Set the condition MultiNicReady on Nodes. */
   setsNodeCondition: boolean
+  /** Label Nodes with their proven networks, and remove the taint not-ready. */
+  labelsNodes: boolean
+  attachments: AttachmentSettings
   healthAddr: string
   leaderElect: boolean
   workers: number
@@ -109,6 +113,20 @@ const amount = z
   .regex(/^[0-9]{1,6}%?$/, 'must be a number of nodes, or a percentage such as 10%')
   .transform((text): Amount => (text.endsWith('%') ? { percent: Number.parseInt(text, 10) } : { count: Number(text) }))
 
+const ipamSections = z.record(z.string(), z.looseObject({ type: z.string().min(1) }))
+
+function namesIn(text: string): string[] {
+  return [...new Set(text.split(',').map(name => name.trim()))].filter(Boolean)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** `10m`, or a plain number of seconds as in older charts. */
 const seconds = z
   .string()
@@ -135,7 +153,10 @@ export const controllerSettings = z.object({
     'ServiceAccount of the agent Jobs. It needs no permissions.',
     z.string().prefault('multinic-agent-job'),
   ),
-  AGENT_PULL_SECRETS: described('Names of image pull Secrets, separated by commas.', z.string().prefault('')),
+  AGENT_PULL_SECRETS: described(
+    'Names of image pull Secrets, separated by commas.',
+    z.string().transform(namesIn).prefault(''),
+  ),
   AGENT_PRIORITY_CLASS: described('PriorityClass of the agent Jobs.', z.string().optional()),
   AGENT_APPARMOR_PROFILE: described(
     'AppArmor profile of the agent Jobs. Unconfined lets the agent use D-Bus on Ubuntu, whose default profile denies it.',
@@ -175,6 +196,27 @@ export const controllerSettings = z.object({
     'Set the condition MultiNicReady on Nodes. Needs permission to patch nodes/status.',
     flag.prefault('false'),
   ),
+  NODE_LABELS: described(
+    'Label each Node with its proven networks (network.multinic.io/ALIAS: ready), and remove the taint multinic.io/not-ready:NoSchedule when all NICs of its config are proven. Needs permission to patch nodes.',
+    flag.prefault('false'),
+  ),
+  ATTACHMENT_NAMESPACES: described(
+    'Namespaces in which the controller keeps one NetworkAttachmentDefinition of Multus for each network with an alias, separated by commas. Default: none. Needs permissions in these namespaces.',
+    z.string().transform(namesIn).prefault(''),
+  ),
+  ATTACHMENT_PLUGIN: described('CNI plugin of these definitions.', z.enum(attachmentPlugins).prefault('ipvlan')),
+  ATTACHMENT_IPAM: described(
+    'The ipam section of these definitions by alias, as JSON: {"storage":{"type":"whereabouts","range":"10.10.0.128/26"}}. For other aliases, the section that you write into the definition stays.',
+    z
+      .string()
+      .transform((text, context) => {
+        const found = ipamSections.safeParse(parseJson(text))
+        if (!found.success)
+          context.addIssue('must be a JSON object with an ipam section, with its type, for each alias')
+        return found.data ?? {}
+      })
+      .prefault('{}'),
+  ),
   HEALTH_ADDR: described('Listen address of /healthz, /readyz and /metrics.', z.string().prefault(':8080')),
   LEADER_ELECT: described('Use leader election. Required for more than one replica.', flag.prefault('false')),
   CONTROLLER_WORKERS: described(
@@ -200,9 +242,7 @@ export function controllerConfig(env: Environment): Readonly<ControllerConfig> {
       image: settings.AGENT_IMAGE,
       pullPolicy: settings.AGENT_IMAGE_PULL_POLICY,
       serviceAccount: settings.AGENT_SERVICE_ACCOUNT,
-      pullSecrets: settings.AGENT_PULL_SECRETS.split(',')
-        .map(name => name.trim())
-        .filter(Boolean),
+      pullSecrets: settings.AGENT_PULL_SECRETS,
       ...(settings.AGENT_PRIORITY_CLASS && { priorityClass: settings.AGENT_PRIORITY_CLASS }),
       ...(settings.AGENT_APPARMOR_PROFILE && { appArmorProfile: settings.AGENT_APPARMOR_PROFILE }),
       environment: Object.fromEntries(names.flatMap(name => (settings[name] ? [[name, settings[name]]] : []))),
@@ -218,6 +258,12 @@ export function controllerConfig(env: Environment): Readonly<ControllerConfig> {
     cleanupTimeoutMs: settings.CLEANUP_TIMEOUT,
     bizConfigMode: settings.BIZ_CONFIG_MODE,
     setsNodeCondition: settings.NODE_CONDITION,
+    labelsNodes: settings.NODE_LABELS,
+    attachments: {
+      namespaces: settings.ATTACHMENT_NAMESPACES,
+      plugin: settings.ATTACHMENT_PLUGIN,
+      ipam: settings.ATTACHMENT_IPAM,
+    },
     healthAddr: settings.HEALTH_ADDR,
     leaderElect: settings.LEADER_ELECT,
     workers: settings.CONTROLLER_WORKERS,

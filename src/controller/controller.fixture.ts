@@ -14,6 +14,8 @@ export interface ConfigValues {
   nodeName?: string
   generation?: number
   nics?: number
+  /** Of the interfaces with these positions. */
+  aliases?: readonly string[]
   instanceId?: string
   metadata?: Partial<NodeConfig['metadata']>
   status?: NodeConfigStatus
@@ -21,6 +23,7 @@ export interface ConfigValues {
 
 export function aConfig(values: ConfigValues = {}): NodeConfig {
   const { name = 'w1', nodeName = name, generation = 3, nics = 2, instanceId = machine, metadata, status } = values
+  const { aliases = [] } = values
   return {
     apiVersion: 'multinic.io/v1',
     kind: 'MultiNicNodeConfig',
@@ -44,6 +47,7 @@ export function aConfig(values: ConfigValues = {}): NodeConfig {
         cidr: `192.168.${id}.0/24`,
         mtu: 1450,
         portId: `port-${id}`,
+        ...(aliases[id] && { alias: aliases[id] }),
       })),
     },
     ...(status && { status }),

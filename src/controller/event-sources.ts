@@ -5,7 +5,7 @@
  * whose plan can change. All of them wake when the Node changes, or when another config starts to manage the node.
  */
 import { equalJson } from '../contract/json.ts'
-import type { NodeConfig } from '../contract/node-config.ts'
+import { agentRolloutOf, type NodeConfig } from '../contract/node-config.ts'
 import type { Change } from '../kube/informer.ts'
 import { keyOf, keyText } from '../kube/keys.ts'
 import type { Priority } from '../kube/queue.ts'
@@ -71,6 +71,7 @@ export function wakeOnEvents(caches: Caches, wake: (key: string, priority?: Prio
       const isUnchanged =
         old &&
         isPaused(object) === isPaused(old) &&
+        agentRolloutOf(object) === agentRolloutOf(old) &&
         deletedAt === old.metadata.deletionTimestamp &&
         equalJson(object.metadata.labels, old.metadata.labels)
       if (type === 'updated' && isUnchanged) return

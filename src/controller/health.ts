@@ -16,6 +16,8 @@ export interface HealthOptions {
   now: () => Date
   /** Aborted when the controller stops. */
   signal: AbortSignal
+  /** What an administrator should know although the controller works. */
+  warnings: () => string[]
   queue: () => { depth: number; active: number; waiting: number; stopped: boolean } | undefined
 }
 
@@ -33,6 +35,7 @@ export function healthApp(options: HealthOptions): FastifyInstance {
     log,
     metrics: { ...metrics, text: () => exposition(options) },
     ready: problems,
+    warnings: options.warnings,
     health() {
       const processed = caches.configs.list().flatMap(({ status }) => status?.lastProcessed ?? [])
       const failed = caches.configs.list().some(({ status }) => status?.state === 'Failed')

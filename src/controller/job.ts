@@ -41,6 +41,7 @@ export const jobAnnotations = {
   agentHash: 'multinic.io/agent-hash',
   /** `change` takes a rollout slot; `first` and `cleanup` do not. */
   rollout: 'multinic.io/rollout',
+  agentRollout: nodeConfigAnnotations.rolloutAgent,
   traceparent: nodeConfigAnnotations.traceparent,
 } as const
 
@@ -63,6 +64,7 @@ export interface JobRequest {
   attempt: number
   takesSlot: boolean
   agentHash?: string | undefined
+  agentRollout?: string | undefined
   /** Networks of the cluster's Services. */
   serviceCIDRs?: readonly string[]
   /** The trace that the Job belongs to. Neither its name nor its work depends on it. */
@@ -107,7 +109,7 @@ export function agentHashOf(settings: AgentSettings, node: NodeFacts | undefined
 }
 
 export function agentJob(request: JobRequest, settings: AgentSettings): JobObject {
-  const { config, node, action, attempt, specHash, agentHash, traceparent } = request
+  const { config, node, action, attempt, specHash, agentHash, agentRollout, traceparent } = request
   const labels = labelsFor(request)
   return {
     apiVersion: 'batch/v1',
@@ -124,6 +126,7 @@ export function agentJob(request: JobRequest, settings: AgentSettings): JobObjec
         [jobAnnotations.attempt]: `${attempt}`,
         [jobAnnotations.rollout]: request.takesSlot ? 'change' : action === 'cleanup' ? 'cleanup' : 'first',
         ...(agentHash && { [jobAnnotations.agentHash]: agentHash }),
+        ...(agentRollout && { [jobAnnotations.agentRollout]: agentRollout }),
         ...(traceparent && { [jobAnnotations.traceparent]: traceparent }),
       },
     },

@@ -27,6 +27,8 @@ import { entryEvents, entryWriter } from './legacy/entry-writer.ts'
 import { runBizConfigs } from './legacy/run.ts'
 import { type BizConfigSource, createBizConfigSource } from './legacy/source.ts'
 import { createControllerMetrics } from './metrics.ts'
+import { type Attachments, runAttachments } from './networks/keep-attachments.ts'
+import { runNodeLabels } from './networks/label-nodes.ts'
 import { isNamespaceDeleting } from './observe.ts'
 import { createPodStartErrors } from './pod-start-errors.ts'
 import { nodeConfigReconciler } from './reconcile.ts'
@@ -73,6 +75,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   }
   if (options.signal.aborted) end.abort()
   else options.signal.addEventListener('abort', () => void stop(), { once: true })
+  let attachments: Attachments | undefined
   let leading: { controller: Controller; rollout: Rollout } | undefined
 
   const health = healthApp({
@@ -81,6 +84,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     log,
     now,
     signal,
+    warnings: () => attachments?.warnings() ?? [],
     queue() {
       if (!leading) return undefined
       const { controller, rollout } = leading
@@ -122,9 +126,18 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     const bizConfigController =
       bizConfigs &&
       runBizConfigs({ kube, source: bizConfigs, mode: config.bizConfigMode, now, log, signal: leaderSignal })
-    await Promise.all([controller.stopped, bizConfigController?.stopped])
+    const nodeLabels = config.labelsNodes ? runNodeLabels({ kube, caches, log, signal: leaderSignal }) : undefined
+    attachments = config.attachments.namespaces.length
+      ? runAttachments({
+          ...{ kube, configs: caches.configs, settings: config.attachments, owner: config.namespace, log },
+          signal: leaderSignal,
+        })
+      : undefined
+    const running = [controller, bizConfigController, nodeLabels, attachments]
+    await Promise.all(running.map(one => one?.stopped))
     unsubscribe()
     leading = undefined
+    attachments = undefined
   }
 
   try {

@@ -16,7 +16,7 @@ let real: RealController
 let kube: KubeClient
 
 before(async () => {
-  real = await startRealController({ nodeCondition: true })
+  real = await startRealController({ options: ['controller_node_condition.yaml'] })
   const { kubeconfig, addNode } = await real.install('multinic-system')
   await addNode('w1')
   await real.cp.exec('kubectl', ['apply', '-f', join(root, 'config/admission/node-condition.yaml')])

@@ -1,6 +1,7 @@
 /**
  * Collects everything the planner needs about one config from the caches, without a request.
  */
+import { agentRolloutOf } from '../contract/node-config.ts'
 import type { Key } from '../kube/types.ts'
 import { agentJobFrom, jobFromOrphanedPod } from './agent-jobs.ts'
 import { type Caches, jobUidOf } from './caches.ts'
@@ -61,6 +62,7 @@ export function observe(sources: ObserveSources, key: string, now: number): Obse
     get agentHash() {
       return agentHashOf(sources.agent, node, podSecurityOf(caches))
     },
+    agentRollout: caches.namespaces.list().map(agentRolloutOf)[0],
     policy,
   }
 }

@@ -22,7 +22,7 @@ let harness: Harness
 let controller: Awaited<ReturnType<Harness['startController']>>
 
 before(async () => {
-  real = await startRealController({ nodeCondition: true })
+  real = await startRealController({ options: ['controller_node_condition.yaml'] })
   cp = real.cp
   harness = await real.install('multinic-system')
   await cp.exec('kubectl', ['apply', '-f', join(root, 'config/admission/node-condition.yaml')])

@@ -22,6 +22,7 @@ import type { ControllerMetrics } from './metrics.ts'
 import { nextNodeConditions } from './node-condition.ts'
 import { jobsOfDeletedConfig, type ObserveSources, observe } from './observe.ts'
 import { expiredJobs } from './plan/agent-job.ts'
+import { waitingFor } from './plan/agent-rollout.ts'
 import { failedAttemptsOf, readyReasonOf } from './plan/config-status.ts'
 import { namespaceDeletingMessage } from './plan/deletion.ts'
 import type { Observed } from './plan/observed.ts'
@@ -30,7 +31,7 @@ import type { Plan, Reason, StatusUpdate, Step } from './plan/step.ts'
 import { warningOf } from './plan/warning.ts'
 import { admissionReasonIn, type PodStartErrors } from './pod-start-errors.ts'
 import type { Rollout } from './rollout.ts'
-import { hasWarning, nextStatus, nextWarning } from './status.ts'
+import { hasWarning, nextNotes, nextStatus } from './status.ts'
 import { type JobTrace, type Traces, traceIdOf } from './traces.ts'
 
 export interface ReconcileDeps extends ApplyDeps {
@@ -60,8 +61,7 @@ export function nodeConfigReconciler(options: ReconcileDeps): Reconcile {
     // No await between observe and reserve, not even a resolved one: two configs would get the same slot.
     const observed = mustRead ? observe(sources, key, now().getTime()) : first
     const plan = observed ? planNodeConfig(observed) : { steps: [] }
-    const reason = plan.statusUpdate?.reason
-    rollout.setWaiting(key, reason === 'RolloutWaiting' || reason === 'RolloutStopped')
+    rollout.setWaiting(key, plan.queued === true)
     for (const step of plan.steps) {
       if (step.do !== 'createJob') continue
       if (step.rate) sources.rates.count(step.rate)
@@ -107,8 +107,8 @@ async function execute(deps: ReconcileDeps, observed: Observed, plan: Plan, base
     failure = error
   }
   // Written even after a failed step, so that the status explains the failure.
-  const update = failure ? updateAfterFailure(config, plan, failure) : plan.statusUpdate
-  config = await writeStatus(deps, config, update, observed, log)
+  const { statusUpdate: update, agentRollout } = failure ? planAfterFailure(config, plan, failure) : plan
+  config = await writeStatus(deps, config, { update, agentRollout }, observed, log)
   if (update?.result) deps.traces.resultWritten(observed, update)
   if (deps.setsNodeCondition) await setNodeCondition(deps, observed, config)
   if (failure) throw failure
@@ -134,18 +134,20 @@ async function applyStep(
   }
 }
 
-/** Returns the config after the write. Without an update only the warning may change. */
+/** Returns the config after the write. Without an update only the warning and the rollout of the agent may change. */
 async function writeStatus(
   deps: ReconcileDeps,
   config: NodeConfig,
-  update: StatusUpdate | undefined,
+  { update, agentRollout }: { update: StatusUpdate | undefined; agentRollout: Plan['agentRollout'] },
   observed: Observed,
   log: Log,
 ): Promise<NodeConfig> {
   const now = deps.now()
   const warning = warningOf(observed)
   const addresses = observed.node && firstAddresses(observed.node.addresses)
-  const status = update ? nextStatus(config, update, now, warning, addresses) : nextWarning(config, warning, now)
+  const status = update
+    ? nextStatus(config, update, now, warning, addresses)
+    : nextNotes(config, { warning, agentRollout }, now)
   if (!status) return config
   let after: NodeConfig
   try {
@@ -195,18 +197,16 @@ function recordEvent({ events }: ReconcileDeps, config: NodeConfig, reason: Reas
   events.event(config, eventTypeOf(reason), reason, message)
 }
 
-/** A failed deletion of a Job, or a check that could not start, says nothing about the node. */
-function updateAfterFailure(config: NodeConfig, plan: Plan, failure: unknown): StatusUpdate | undefined {
+/** A failed deletion of a Job, or a check or an agent rollout that could not start, says nothing about the node. */
+function planAfterFailure(config: NodeConfig, plan: Plan, failure: unknown): Plan {
   const isHarmless = (step: Step) => step.do === 'deleteJob' || (step.do === 'createJob' && step.action === 'check')
-  if (plan.steps.every(isHarmless)) return plan.statusUpdate
+  if (plan.steps.every(isHarmless)) return plan
   const { message } = explain('the API server rejected a step', failure)
   const admission = admissionReasonIn(message)
-  return {
-    state: 'Pending',
-    // Only a quota or a webhook says more than the message: the rights of the controller are forbidden too.
-    reason: admission && admission !== 'PodForbidden' ? admission : 'StepFailed',
-    message,
-    progressing: true,
-    failedAttempts: failedAttemptsOf(config),
-  }
+  // Only a quota or a webhook says more than the message: the rights of the controller are forbidden too.
+  const reason = admission && admission !== 'PodForbidden' ? admission : 'StepFailed'
+  const job = plan.steps.find(step => step.do === 'createJob')
+  if (job?.agentRollout !== undefined) return { steps: [], agentRollout: waitingFor(job.agentRollout, reason, message) }
+  const failedAttempts = failedAttemptsOf(config)
+  return { steps: [], statusUpdate: { state: 'Pending', reason, message, progressing: true, failedAttempts } }
 }

@@ -4,12 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { installMultus } from '../../test/rigs/cni/rig.ts'
 import { type ChangeRules, neededPermissions, permissionOf, without } from '../../test/support/audited-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type RealController, startRealController } from '../../test/support/real-controller.ts'
 import { bizConfigs } from '../contract/legacy/biz-config.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
-import { jobs, nodes } from '../kube/resources.ts'
+import { jobs, networkAttachments, nodes } from '../kube/resources.ts'
 import { aConfig } from './controller.fixture.ts'
 import { agentJobName } from './job.ts'
 import { requestedOf } from './plan/requested.ts'
@@ -21,20 +22,37 @@ const within = 30_000
 let real: RealController
 
 before(async () => {
-  real = await startRealController({ nodeCondition: true })
+  real = await startRealController({
+    options: ['node_condition', 'node_labels', 'network_attachments'].map(name => `controller_${name}.yaml`),
+  })
+  await installMultus(real.cp)
 })
 
 after(() => real?.close())
 
-const settings = { LEADER_ELECT: 'true', NODE_CONDITION: 'true' }
+const settings = { LEADER_ELECT: 'true', NODE_CONDITION: 'true', NODE_LABELS: 'true' }
 
 /** Together these use every permission. They run separately, so that one denial does not hide another. */
 const scenarios: Record<string, (harness: Harness, name: string, restart: Restart) => Promise<unknown>> = {
   async 'is configured, changed and removed'(harness, name) {
-    await harness.addConfig(name, await harness.addNode(name))
+    const instanceId = await harness.addNode(name)
+    const notReady = { key: 'multinic.io/not-ready', effect: 'NoSchedule' }
+    await real.kube.patch(nodes, { name }, { spec: { taints: [notReady] } })
+    await harness.addConfig(name, instanceId, { aliases: ['storage'] })
     await harness.finishPod(await harness.endAgent(name))
     await harness.expectConfigured(name)
-    await harness.changeSpec(name, 'another')
+    await eventually(async () => {
+      const { metadata, spec } = (await real.kube.get(nodes, { name })) ?? {}
+      assert.equal(metadata?.labels?.['network.multinic.io/storage'], 'ready')
+      assert.deepEqual(spec?.taints?.filter(({ key }) => key === notReady.key) ?? [], [])
+    }, harness.waits)
+    const attachment = async () => {
+      const found = await real.kube.get(networkAttachments, { namespace: harness.namespace, name: 'storage' })
+      return found && JSON.parse(found.spec?.config ?? '').mtu
+    }
+    await eventually(async () => assert.equal(await attachment(), 1450), harness.waits)
+    await harness.setMtu(name, 1400)
+    await eventually(async () => assert.equal(await attachment(), 1400), harness.waits)
     await harness.finishPod(await harness.endAgent(name))
     await eventually(
       async () => assert.equal((await harness.configOf(name))?.status?.observedGeneration, 2),
@@ -43,6 +61,7 @@ const scenarios: Record<string, (harness: Harness, name: string, restart: Restar
     await real.kube.delete(nodeConfigs, { namespace: harness.namespace, name })
     await harness.finishPod(await harness.endAgent(name))
     await eventually(async () => assert.equal(await harness.configOf(name), undefined), harness.waits)
+    await eventually(async () => assert.equal(await attachment(), undefined), harness.waits)
   },
   /** One BizConfig for the whole cluster. */
   async 'is configured by a MultiNicBizConfig'(harness, name) {
@@ -121,11 +140,12 @@ async function runScenarios(namespace: string, change?: ChangeRules) {
   const abort = new AbortController()
   const { signal } = abort
   const harness = await real.install(namespace, { ...(change && { change }), waits: { within, signal } })
-  let controller = await harness.startController(settings)
+  const env = { ...settings, ATTACHMENT_NAMESPACES: namespace }
+  let controller = await harness.startController(env)
   const restart = async () => {
     await controller.stop()
     if (signal.aborted) return
-    controller = await harness.startController(settings)
+    controller = await harness.startController(env)
     if (signal.aborted) await controller.stop()
   }
   const running = Object.values(scenarios).map((scenario, index) => scenario(harness, `${namespace}-${index}`, restart))

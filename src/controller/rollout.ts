@@ -71,7 +71,7 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
     const failed = latest.failedChanges()
     const budget = amountOf(limits.failureBudget, caches.nodes.list().length, 3)
     if (failed < budget) return undefined
-    return `${failed} nodes failed with their new spec, which uses up the failure budget of ${budget}`
+    return `${failed === 1 ? '1 node failed after its change' : `${failed} nodes failed after their change`}, which uses up the failure budget of ${budget}`
   }
 
   function slots(now: number): { max: number; free: number } {

@@ -5,9 +5,15 @@ import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
 import { interfaceHash } from '../contract/interface-hash.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import { equalJson } from '../contract/json.ts'
-import type { ConditionStatus, InterfaceStatus, NodeConfig, NodeConfigStatus } from '../contract/node-config.ts'
+import type {
+  AgentRollout,
+  ConditionStatus,
+  InterfaceStatus,
+  NodeConfig,
+  NodeConfigStatus,
+} from '../contract/node-config.ts'
 import { truncate } from '../contract/truncate.ts'
-import { isCurrent } from './plan/config-status.ts'
+import { isAboutRequest } from './plan/config-status.ts'
 import { type Requested, requestedOf } from './plan/requested.ts'
 import type { StatusUpdate } from './plan/step.ts'
 import type { Warning } from './plan/warning.ts'
@@ -28,6 +34,7 @@ export function nextStatus(
   const lastJobName = update.job ?? before.lastJobName
   const {
     bootID = before.bootID,
+    agentRollout = before.agentRollout,
     agentHash,
     checkIntervalMs,
   } = update.result ?? {
@@ -53,21 +60,30 @@ export function nextStatus(
     ...(nodeAddresses.length > 0 && { nodeAddresses: [...nodeAddresses] }),
     ...(update.nextAttempt !== undefined && { nextAttempt: timestampOf(new Date(update.nextAttempt)) }),
     ...(agentHash !== undefined && { agentHash }),
+    ...(agentRollout && { agentRollout }),
     ...(checkIntervalMs !== undefined && { checkIntervalSeconds: Math.ceil(checkIntervalMs / 1_000) }),
   }
   return equalJson(before, next) ? undefined : next
 }
 
-/** The status with another warning, or none, and otherwise as it is. */
-export function nextWarning(
+/** What is said about a config whose state stays as it is. */
+interface Notes {
+  warning: Warning | undefined
+  /** Undefined: as it is. Null: none. */
+  agentRollout?: AgentRollout | null | undefined
+}
+
+export function nextNotes(
   { status, metadata: { generation } }: NodeConfig,
-  warning: Warning | undefined,
+  { warning, agentRollout = status?.agentRollout }: Notes,
   now: Date,
 ): NodeConfigStatus | undefined {
   if (!status?.conditions) return undefined
   const others = status.conditions.filter(({ type }) => type !== warningType)
+  const { agentRollout: _, ...rest } = status
   const next = {
-    ...status,
+    ...rest,
+    ...(agentRollout && { agentRollout }),
     conditions: [...others, ...warningCondition(status.conditions, warning, generation, timestampOf(now))],
   }
   return equalJson(status, next) ? undefined : next
@@ -165,7 +181,8 @@ function reported(
   const lastConfigured = found.status === 'Configured' && !isUnchanged ? at : old?.lastConfigured
   return {
     ...identityOf(nic),
-    status: found.status,
+    // What an older agent configured works as that agent meant it.
+    status: found.reason === 'ConfiguredByOlderAgent' ? 'Configured' : found.status,
     reason: found.reason,
     ...(found.message && { message: truncate(found.message, 1_024) }),
     ...(lastConfigured !== undefined && { lastConfigured }),
@@ -184,8 +201,7 @@ function waiting(
 ): InterfaceStatus {
   if (!old || !isObservation(old)) return notReported(nic, update, old)
   const { pending: _, ...last } = old
-  const isSameRequest = old.specHash === undefined ? isCurrent(config) : old.specHash === interfaceHash(nic)
-  if (old.status === 'Configured' && isSameRequest && !update.pendingForAll) return last
+  if (old.status === 'Configured' && isAboutRequest(config, nic, old) && !update.pendingForAll) return last
   if (update.result) return notReported(nic, update, old)
   return { ...last, pending: { reason: update.reason, message: update.message.slice(0, 1_024) } }
 }

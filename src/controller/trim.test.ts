@@ -42,6 +42,18 @@ test('a trimmed Node keeps the facts about its machine', () => {
   assert.doesNotMatch(JSON.stringify(trimmed), /managedFields|images|zone|MemoryPressure|Hostname|nodeid|tainted/)
 })
 
+test('a trimmed Node keeps the labels of networks, and all taints if one of them is ours', () => {
+  const node = { apiVersion: 'v1', kind: 'Node' }
+  const labels = { 'network.multinic.io/storage': 'ready', zone: 'z' }
+  const taints = [
+    { key: 'tainted', effect: 'NoSchedule' },
+    { key: 'multinic.io/not-ready', effect: 'NoSchedule' },
+  ]
+  const trimmed = trimNode({ ...node, metadata: { ...metadata, labels }, spec: { taints } })
+  assert.deepEqual(trimmed.metadata.labels, { 'network.multinic.io/storage': 'ready' })
+  assert.deepEqual(trimmed.spec?.taints, taints)
+})
+
 test('a trimmed Job keeps its labels and annotations but not its Pod template', () => {
   const config = aConfig()
   const { interfaces, specHash } = requestedOf(config)

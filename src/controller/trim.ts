@@ -5,7 +5,10 @@ import { backendLabel } from '../contract/backend.ts'
 import type { ContainerStatus, JobObject, KubeObject, NodeObject, ObjectMeta, PodObject } from '../kube/types.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
 import { providedAddresses, takeoverLabel } from './machine.ts'
+import { isNetworkLabel, isNotReadyTaint } from './networks/node-labels.ts'
 import { nodeCondition } from './node-condition.ts'
+
+const ownLabels = [backendLabel, takeoverLabel]
 
 /** Nothing reads managedFields, and they are often as long as the rest. */
 function withoutManagedFields({ managedFields: _, ...metadata }: ObjectMeta & { managedFields?: unknown }): ObjectMeta {
@@ -19,16 +22,21 @@ export function trimConfig<T extends KubeObject>(config: T): T {
   return { ...config, metadata: { ...metadata, ...(Object.keys(kept).length && { annotations: kept }) } }
 }
 
-export function trimNode({ apiVersion, kind, metadata, spec: { podCIDRs } = {}, status = {} }: NodeObject): NodeObject {
+export function trimNode({ apiVersion, kind, metadata, spec = {}, status = {} }: NodeObject): NodeObject {
+  const { podCIDRs, taints } = spec
   const { systemUUID = '', bootID = '', osImage = '' } = status.nodeInfo ?? {}
   return {
     apiVersion,
     kind,
     metadata: identityOf(metadata, {
-      labels: pick(metadata.labels, [backendLabel, takeoverLabel]),
+      labels: pick(metadata.labels, [...ownLabels, ...Object.keys(metadata.labels ?? {}).filter(isNetworkLabel)]),
       annotations: pick(metadata.annotations, [providedAddresses]),
     }),
-    ...(podCIDRs && { spec: { podCIDRs } }),
+    spec: {
+      ...(podCIDRs && { podCIDRs }),
+      // The whole list: a patch that removes the taint names its position.
+      ...(taints?.some(isNotReadyTaint) && { taints }),
+    },
     status: {
       addresses: (status.addresses ?? []).filter(({ type }) => /IP$/.test(type)),
       conditions: (status.conditions ?? []).filter(({ type }) => type === 'Ready' || type === nodeCondition),

@@ -20,6 +20,7 @@ export interface JobStart {
   attempt: number
   takesSlot: boolean
   rate?: JobRate | undefined
+  agentRollout?: string | undefined
   /** A Job that cannot start. */
   replaces?: AgentJob
 }
@@ -29,7 +30,7 @@ export function startJob(
   { config, jobs }: Observed,
   node: NodeFacts,
   { specHash }: Requested,
-  { action, attempt, takesSlot, rate, replaces }: JobStart,
+  { action, attempt, takesSlot, rate, agentRollout, replaces }: JobStart,
 ): Plan {
   const { annotations = {}, uid } = config.metadata
   const name = agentJobName(identityOf({ config, node, specHash, action, attempt }))
@@ -42,7 +43,11 @@ export function startJob(
   return {
     steps: [
       ...ended.map(deleteJob),
-      { do: 'createJob', name, action, attempt, takesSlot, ...(rate && { rate }) },
+      {
+        ...{ do: 'createJob', name, action, attempt, takesSlot },
+        ...(rate && { rate }),
+        ...(agentRollout !== undefined && { agentRollout }),
+      },
       ...(isRequested ? [{ do: 'clearRequests' } as const] : []),
     ],
     requeueAfterMs: progressDelayMs,

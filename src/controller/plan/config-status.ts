@@ -1,12 +1,14 @@
 /**
  * Questions about a config that its metadata and status answer. Pure.
  */
+import { interfaceHash } from '../../contract/interface-hash.ts'
 import type { Interface } from '../../contract/interfaces.ts'
 import { bizConfigs } from '../../contract/legacy/biz-config.ts'
-import { type NodeConfig, nodeConfigAnnotations } from '../../contract/node-config.ts'
+import { type InterfaceStatus, type NodeConfig, nodeConfigAnnotations } from '../../contract/node-config.ts'
 import { type KubeObject, readyOf } from '../../contract/object.ts'
 import { isRefusal } from '../../contract/reasons/catalogue.ts'
 import type { NodeFacts, Observed } from './observed.ts'
+import type { Requested } from './requested.ts'
 
 /** A node of a MultiNicBizConfig, which legacy/ presents in the shape of a MultiNicNodeConfig. */
 export function isLegacyEntry({ kind }: Pick<NodeConfig, 'kind'>): boolean {
@@ -16,6 +18,11 @@ export function isLegacyEntry({ kind }: Pick<NodeConfig, 'kind'>): boolean {
 /** The status describes the current spec. */
 export function isCurrent({ metadata, status }: NodeConfig): boolean {
   return status?.observedGeneration === metadata.generation
+}
+
+/** The state of an interface is about its current request. An older controller wrote no hash. */
+export function isAboutRequest(config: NodeConfig, nic: Interface, { specHash }: InterfaceStatus): boolean {
+  return specHash === undefined ? isCurrent(config) : specHash === interfaceHash(nic)
 }
 
 /** Failed runs of the current generation. */
@@ -52,6 +59,21 @@ export function isConsistent(config: NodeConfig, interfaces: readonly Interface[
   )
 }
 
+/** A Configured node whose spec changed only in what the agent does not get, such as names. */
+export function hasOnlyNewNames(config: NodeConfig, { interfaces, specHash }: Requested): boolean {
+  const { state, observedSpecHash, interfaceStatuses = [] } = config.status ?? {}
+  if (isCurrent(config) || state !== 'Configured') return false
+  if (observedSpecHash !== (config.spec.specHash || specHash)) return false
+  const present = interfaceStatuses.filter(({ status }) => status !== 'Removed')
+  return (
+    present.length === interfaces.length &&
+    interfaces.every(nic => {
+      const found = present.find(({ id }) => id === nic.index)
+      return found?.status === 'Configured' && !found.pending && found.specHash === interfaceHash(nic)
+    })
+  )
+}
+
 /** Every interface that failed was refused: the same attempt would fail again. */
 export function isRefused(nics: readonly { status?: string | undefined; reason?: string | undefined }[]): boolean {
   const failed = nics.filter(({ status }) => status === 'Failed')
@@ -84,13 +106,15 @@ export function isResultRecorded({ status }: NodeConfig, jobName: string): boole
 }
 
 /**
- * The config failed with a spec after its first one. It counts against the failure budget until it is Configured: a retry
+ * The config failed with a spec after its first one, or with another agent. It counts against the failure budget until it is
+ * Configured: a retry
  * in progress does not let the rollout continue.
  */
 export function hasFailedChange(config: NodeConfig): boolean {
   const { generation = 0 } = config.metadata
   const state = config.status?.state
-  if (!isCurrent(config) || generation <= 1) return false
+  const isFirst = generation <= 1 && !(config.status?.agentRollout && wasConfigured(config))
+  if (!isCurrent(config) || isFirst) return false
   // Drift is a change that somebody else made.
   if (readyReasonOf(config) === 'Drifted') return false
   return state === 'Failed' || (state !== 'Configured' && failedAttemptsOf(config) > 0)

@@ -7,6 +7,7 @@ import { nodeConfigAnnotations } from '../../contract/node-config.ts'
 import { readyOf } from '../../contract/object.ts'
 import { isRefusal } from '../../contract/reasons/catalogue.ts'
 import { missingInterfaces } from '../report.ts'
+import { updatedBy } from './agent-rollout.ts'
 import { failedAttemptsOf, isCheckable, isRefused, wasConfigured } from './config-status.ts'
 import { failureDelay, nicMissingDelay } from './delays.ts'
 import type { AgentJob, Observed } from './observed.ts'
@@ -49,11 +50,11 @@ export function recordResult(observed: Observed, { interfaces }: Requested, job:
     case 'Drifted':
       if (report.reason === 'ConfiguredByOlderAgent' && wasConfigured(observed.config))
         return ended(observed, job, report, {
-          state: 'Pending',
+          state: 'Configured',
           reason: report.reason,
-          message: messageOf(report),
-          progressing: true,
-          failedAttempts: failedAttemptsOf(observed.config),
+          message: 'An older agent configured the interfaces; to configure them again, run multinic rollout agent',
+          progressing: false,
+          failedAttempts: 0,
         })
       return ended(observed, job, report, {
         state: 'Failed',
@@ -100,18 +101,23 @@ function keepState({ config: { status = {} } }: Observed, job: AgentJob): Plan {
 }
 
 function ended(
-  { checkIntervalMs, now }: Observed,
+  { config: { status }, checkIntervalMs, now }: Observed,
   job: AgentJob,
   report: AgentReport | undefined,
   update: StatusUpdate,
 ): Plan {
-  const { bootID, agentHash, createdAt } = job
+  const { bootID, createdAt, agentRollout } = job
+  // A check changes nothing, so the agent that configured the node stays the last one. If that one is not known and the check
+  // found no difference, its agent would configure the same.
+  const sameAsJob = report?.verdict === 'InSync' ? job.agentHash : undefined
+  const agentHash = job.action === 'check' ? (status?.agentHash ?? sameAsJob) : job.agentHash
   const result = {
     bootID,
     // The end comes from the clock of the node.
     endedAt: Math.min(now, Math.max(createdAt, job.endedAt ?? now)),
     ...(report && { report }),
     ...(agentHash !== undefined && { agentHash }),
+    ...(agentRollout !== undefined && job.action === 'apply' && { agentRollout: updatedBy(agentRollout) }),
     ...(checkIntervalMs !== undefined && { checkIntervalMs }),
   }
   return { steps: [], statusUpdate: { ...update, job: job.name, result } }

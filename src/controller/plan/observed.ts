@@ -34,6 +34,8 @@ export interface Observed {
   checkIntervalMs?: number | undefined
   /** Hash of what an agent would run with now: image, settings, facts of the Node, Pod Security of the namespace. */
   agentHash?: string
+  /** The request on the namespace to run the agent again on every configured node. */
+  agentRollout?: string | undefined
   policy: Policy
 }
 
@@ -85,6 +87,8 @@ export interface AgentJob {
   attempt: number
   /** Of the Observed that it was started from. Absent from Jobs of older controllers. */
   agentHash?: string
+  /** The request to run the agent again that was in force when the Job was created. */
+  agentRollout?: string
   podUids: string[]
   createdAt: number
   /** waiting: the agent has not started. ended: the agent will not run again. */

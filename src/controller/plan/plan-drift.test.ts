@@ -69,15 +69,16 @@ testPlans({
     addFinalizer,
     createJob(0, { takesSlot: true }),
   ],
-  'a node of an older agent is no drift': [
+  'a node of an older agent is no drift, and stays as it is until somebody asks for a run': [
     { ...withStatus(configured), jobs: [anEndedJob(config, older, { action: 'check' })] },
-    'Pending ConfiguredByOlderAgent: multinic0: remove rule',
+    'Configured ConfiguredByOlderAgent: An older agent configured the interfaces; to configure them again, run multinic rollout agent',
   ],
-  'a node of an older agent is configured again, whatever the policy is': [
-    { ...withStatus({ ...configured, ...aStatus('Pending', 'ConfiguredByOlderAgent', 1) }), ...drift(30_000) },
-    'no status update (requeue after 2s)',
-    addFinalizer,
-    createJob(0, { takesSlot: true }),
+  'the next check of a node of an older agent comes in its turn, whatever the policy is': [
+    {
+      ...withStatus({ ...configured, ...aStatus('Configured', 'ConfiguredByOlderAgent', 1) }),
+      ...drift(30_000, 'repair'),
+    },
+    requeueAfter(round(30_000).nextMs),
   ],
   'a node that a config takes over stays as it is': [
     { jobs: [anEndedJob(config, older, { action: 'check' })] },

@@ -1,8 +1,19 @@
 /**
  * Objects that somebody edited or restored: finalizers and contradictory statuses.
  */
+import { interfaceHash } from '../../contract/interface-hash.ts'
 import type { NodeConfigStatus } from '../../contract/node-config.ts'
-import { addFinalizer, aStatus, configured, createJob, type PlanCase, testPlans, withStatus } from './plan.fixture.ts'
+import {
+  addFinalizer,
+  aStatus,
+  config,
+  configured,
+  createJob,
+  type PlanCase,
+  testPlans,
+  withStatus,
+} from './plan.fixture.ts'
+import { requestedOf } from './requested.ts'
 
 const withFinalizer = { finalizers: ['multinic.io/node-cleanup'] }
 const ran = { ...configured, lastJobName: 'job-1' }
@@ -28,8 +39,46 @@ for (const [what, status] of Object.entries(edits))
     createJob(0, { action: 'check', rate: 'check' }),
   ]
 
+/** The status of an earlier generation, with hashes of what the agent got. */
+const ofEarlier = (more: NodeConfigStatus = {}): NodeConfigStatus => ({
+  ...ran,
+  observedGeneration: 2,
+  observedSpecHash: requestedOf(config).specHash,
+  interfaceStatuses: requestedOf(config).interfaces.map(nic => ({
+    ...{ id: nic.index, macAddress: nic.macAddress, status: 'Configured' as const, specHash: interfaceHash(nic) },
+    lastConfigured: '2025-12-01T00:00:00Z',
+  })),
+  ...more,
+})
+const [first, ...others] = ofEarlier().interfaceStatuses ?? []
+const checked = createJob(0, { action: 'check' })
+const applied = createJob(0, { takesSlot: true })
+
 testPlans({
   ...cases,
+  'a spec with new names alone is checked, not applied': [
+    withStatus(ofEarlier(), withFinalizer),
+    'no status update (requeue after 2s)',
+    checked,
+  ],
+  'a spec with another address is applied': [
+    withStatus(ofEarlier({ interfaceStatuses: [{ ...first, specHash: 'other' }, ...others] }), withFinalizer),
+    'no status update (requeue after 2s)',
+    applied,
+  ],
+  'a spec with an interface less is applied': [
+    withStatus(
+      ofEarlier({ interfaceStatuses: [...(ofEarlier().interfaceStatuses ?? []), { ...first, id: 5 }] }),
+      withFinalizer,
+    ),
+    'no status update (requeue after 2s)',
+    applied,
+  ],
+  'a spec with new names is applied after a reboot': [
+    withStatus(ofEarlier({ bootID: 'boot-0' }), withFinalizer),
+    'no status update (requeue after 2s)',
+    applied,
+  ],
   'controller L13: a Failed node is tried at once if its status contradicts itself': [
     withStatus({ ...failed, state: 'Failed', conditions: [] }, withFinalizer),
     'no status update (requeue after 2s)',

@@ -17,6 +17,7 @@
  * Pure: `Observed` holds everything that the decision depends on, so the tests are tables and need no cluster.
  */
 import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
+import type { NodeReason } from '../../contract/reasons/catalogue.ts'
 import { instanceIdOf } from '../machine.ts'
 import {
   deleteJob,
@@ -30,9 +31,11 @@ import {
   unreachableMessage,
   waitForRunningAgent,
 } from './agent-job.ts'
+import { isAgentDue, settledRollout, waitingFor } from './agent-rollout.ts'
 import { checkRetryDelay, checkRound } from './check-schedule.ts'
 import {
   failedAttemptsOf,
+  hasOnlyNewNames,
   isCheckable,
   isConsistent,
   isCurrent,
@@ -48,7 +51,7 @@ import {
 import { failureDelay, firstCheckRetryMs, nicMissingDelay, retryLimitMs } from './delays.ts'
 import { planDeletion } from './deletion.ts'
 import { recordResult } from './job-result.ts'
-import type { AgentJob, NodeFacts, Observed } from './observed.ts'
+import type { AgentJob, NodeFacts, Observed, RolloutSlot } from './observed.ts'
 import { type Requested, requestedOf } from './requested.ts'
 import { type Plan, pending } from './step.ts'
 
@@ -96,7 +99,7 @@ function decide(observed: Observed): Plan {
     const attempt = nextAttempt(observed, node, requested, action)
     return startJob(observed, node, requested, { action, attempt, takesSlot: wasConfigured(config), replaces })
   }
-  const next = checkBeforeTakeover(observed, nextAction(observed, node, requested), node, requested)
+  const next = checkFirst(observed, nextAction(observed, node, requested), node, requested)
   if (next.action === 'none') return keepSettled(observed, next.requeueAfterMs)
   const running = newestJob(observed.jobs.filter(other => other.phase !== 'ended'))
   const paused = pausedBy(observed)
@@ -107,19 +110,44 @@ function decide(observed: Observed): Plan {
     if ((!next.first && cannotRun) || (next.rate && observed.checkRateReached))
       return keepSettled(observed, checkRetryDelay(config.metadata.uid ?? ''))
   } else if (next.rate && observed.retryRateReached && !paused) return keepSettled(observed, retryLimitMs)
+  if (next.action === 'apply' && next.agentRollout !== undefined) {
+    const plan = waitForAgentRollout(observed, next.agentRollout, paused, running)
+    if (plan) return plan
+  }
   if (paused) return pending(observed, 'Paused', paused)
   if (running) return waitForRunningAgent(observed, running)
   if (!node.reachable) return pending(observed, 'NodeUnreachable', unreachableMessage(node))
   if (next.takesSlot && !next.retry) {
     // Computed on demand: it looks at all nodes.
     const { rollout } = observed
-    if (rollout.stopped) return pending(observed, 'RolloutStopped', rollout.message)
-    if (!rollout.available) return pending(observed, 'RolloutWaiting', rollout.message)
+    if (!rollout.available) return { ...pending(observed, slotReason(rollout), rollout.message), queued: true }
   }
 
   const attempt = next.action === 'check' ? next.number : nextAttempt(observed, node, requested, 'apply')
-  const { action, takesSlot, rate } = next
-  return startJob(observed, node, requested, { action, attempt, takesSlot, rate })
+  return startJob(observed, node, requested, { ...next, attempt })
+}
+
+function slotReason({ stopped }: RolloutSlot): NodeReason {
+  return stopped ? 'RolloutStopped' : 'RolloutWaiting'
+}
+
+/** A node that waits for a run of the agent stays as it is. Undefined when nothing keeps the run from starting. */
+function waitForAgentRollout(
+  observed: Observed,
+  request: string,
+  paused: string | undefined,
+  running: AgentJob | undefined,
+): Plan | undefined {
+  const { node, rollout } = observed
+  const wait = (reason: NodeReason, message: string): Plan => ({
+    ...keepSettled(observed),
+    agentRollout: waitingFor(request, reason, message),
+  })
+  if (paused) return wait('Paused', paused)
+  if (running) return wait('PreviousJobRunning', `${running.name} must end before the next agent starts`)
+  if (node?.reachable === false) return wait('NodeUnreachable', unreachableMessage(node))
+  if (rollout.available) return undefined
+  return { ...wait(slotReason(rollout), rollout.message), queued: true }
 }
 
 /** The newest Job for the current spec. */
@@ -142,12 +170,17 @@ function rejectSpec(observed: Observed, { errors }: Requested): Plan {
 /** A retry counts as a change and waits for no slot: its node is in the rollout already, and may recover by it. */
 type NextAction =
   | { action: 'none'; requeueAfterMs?: number }
-  | { action: 'apply'; takesSlot: boolean; retry?: boolean; rate?: 'retry' }
+  | { action: 'apply'; takesSlot: boolean; retry?: boolean; rate?: 'retry'; agentRollout?: string }
   | { action: 'check'; takesSlot: false; retry?: false; number: number; first?: true; rate?: 'check' }
 
-/** A config that takes over a node checks it before it changes anything: most often the node needs no change. */
-function checkBeforeTakeover(observed: Observed, next: NextAction, node: NodeFacts, requested: Requested): NextAction {
-  if (next.action !== 'apply' || !isTakeover(observed)) return next
+/**
+ * A config that takes over a node, or whose names alone changed, checks the node before it changes anything: most often the
+ * node needs no change.
+ */
+function checkFirst(observed: Observed, next: NextAction, node: NodeFacts, requested: Requested): NextAction {
+  const { config } = observed
+  const isLikelyDone = isTakeover(observed) || (hasOnlyNewNames(config, requested) && !isRebooted(config, node))
+  if (next.action !== 'apply' || !isLikelyDone) return next
   return { action: 'check', takesSlot: false, number: nextAttempt(observed, node, requested, 'check'), first: true }
 }
 
@@ -186,7 +219,8 @@ function nextAction(observed: Observed, node: NodeFacts, requested: Requested): 
     if (isEdited) return { ...check, number: nextAttempt(observed, node, requested, 'check'), rate: 'check' }
     if (annotations[nodeConfigAnnotations.check] !== undefined)
       return { ...check, number: nextAttempt(observed, node, requested, 'check') }
-    const { checkIntervalMs } = observed
+    const { checkIntervalMs, agentRollout } = observed
+    if (agentRollout !== undefined && isAgentDue(observed)) return { action: 'apply', takesSlot: true, agentRollout }
     if (checkIntervalMs === undefined) return { action: 'none' }
     const { number, due, nextMs } = checkRound(metadata.uid ?? '', checkIntervalMs, now, processedAt)
     return due ? { ...check, number, rate: 'check' } : { action: 'none', requeueAfterMs: nextMs }
@@ -212,12 +246,14 @@ function nextAction(observed: Observed, node: NodeFacts, requested: Requested): 
 }
 
 /** Leaves the config as it is, and deletes Jobs that expired. */
-function keepSettled({ config, jobs, now, policy }: Observed, after = Number.POSITIVE_INFINITY): Plan {
+function keepSettled(observed: Observed, after = Number.POSITIVE_INFINITY): Plan {
+  const { config, jobs, now, policy } = observed
   const ended = jobs.filter(job => job.configUid === config.metadata.uid && job.phase === 'ended')
   const { expired, requeueAfterMs = Number.POSITIVE_INFINITY } = expiredJobs(ended, now, policy.jobTtlMs)
   const next = Math.min(after, requeueAfterMs)
   return {
     steps: [...expired, ...jobs.filter(isOrphanedLegacyJob)].map(deleteJob),
+    agentRollout: settledRollout(observed),
     ...(Number.isFinite(next) && { requeueAfterMs: next }),
   }
 }

@@ -2,7 +2,7 @@
  * The output of the planner: steps to apply, a status to write, and when to plan again. Pure.
  */
 import type { AgentReport } from '../../contract/agent-report.ts'
-import type { State } from '../../contract/node-config.ts'
+import type { AgentRollout, State } from '../../contract/node-config.ts'
 import type { NodeReason } from '../../contract/reasons/catalogue.ts'
 import type { JobRate } from '../job-rates.ts'
 import { failedAttemptsOf, isRebooted } from './config-status.ts'
@@ -13,9 +13,20 @@ export type Step =
   | { do: 'removeFinalizer'; reason: Reason; message: string }
   /** Removes the annotations that ask for a run. */
   | { do: 'clearRequests' }
-  /** `rate`: the Job counts against this rate of the cluster. */
-  | { do: 'createJob'; name: string; action: Action; attempt: number; takesSlot: boolean; rate?: JobRate }
+  | CreateJob
   | { do: 'deleteJob'; name: string; uid: string }
+
+export interface CreateJob {
+  do: 'createJob'
+  name: string
+  action: Action
+  attempt: number
+  takesSlot: boolean
+  /** The Job counts against this rate of the cluster. */
+  rate?: JobRate
+  /** Only this request asks for the Job: without it the node stays as it is. */
+  agentRollout?: string
+}
 
 export type Reason = NodeReason | 'Drifted' | 'Removed'
 
@@ -42,7 +53,9 @@ export interface JobResult {
   report?: AgentReport
   /** When the agent ended, in milliseconds since 1970: nothing that it observed is newer. */
   endedAt?: number
+  /** Of an agent that configured the node. */
   agentHash?: string
+  agentRollout?: AgentRollout
   checkIntervalMs?: number
 }
 
@@ -50,6 +63,10 @@ export interface Plan {
   steps: Step[]
   /** Absent when the status needs no change, or when it is too early to write one. */
   statusUpdate?: StatusUpdate
+  /** How far a settled node is with a request to run the agent again; null after the request was withdrawn. */
+  agentRollout?: AgentRollout | null | undefined
+  /** Waits for a slot of the rollout. */
+  queued?: true
   /** Plan again after this time, because no event announces what is due then. */
   requeueAfterMs?: number
 }

@@ -20,11 +20,15 @@ const columns = [
   'status',
   'reason',
   'updatedAt',
+  'instanceName',
+  'subnetName',
+  'networkName',
+  'alias',
 ]
 
 export function csvOf(records: readonly InventoryRecord[]): string {
   const lines = records.flatMap(record => {
-    const { providerId, nodeName, instanceId, updatedAt } = record
+    const { providerId, nodeName, instanceId, instanceName, updatedAt } = record
     return storedInterfaces(record.config).map(nic => {
       const state = record.interfaces?.find(({ macAddress }) => macAddress === nic.macAddress)
       return [
@@ -41,6 +45,10 @@ export function csvOf(records: readonly InventoryRecord[]): string {
         state?.status,
         state?.reason,
         updatedAt,
+        instanceName,
+        nic.subnetName,
+        nic.networkName,
+        nic.alias,
       ]
     })
   })

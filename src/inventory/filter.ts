@@ -15,7 +15,7 @@ export interface Filter {
   networkId?: string
   subnetId?: string
   source?: string
-  /** Prefix of an IP address, MAC address, port ID, VM ID, node name or provider ID. */
+  /** Prefix of an IP address, MAC address, port ID, VM ID, provider ID, or of the name of a node, VM, subnet or network. */
   q?: string
   limit?: number
   /** The last record of the previous page. */
@@ -35,7 +35,12 @@ export function matchesFilter(record: InventoryRecord, filter: Filter): boolean 
     record.nodeName,
     record.instanceId,
     record.providerId,
-    ...interfaceRows(record).flatMap(({ port_id }) => port_id ?? []),
+    record.instanceName ?? '',
+    ...interfaceRows(record).flatMap(({ port_id, subnet_name, network_name }) => [
+      ...(port_id ? [port_id] : []),
+      ...(subnet_name ? [subnet_name] : []),
+      ...(network_name ? [network_name] : []),
+    ]),
   ]
   return (
     texts.some(text => text.startsWith(q)) ||

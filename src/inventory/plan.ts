@@ -3,7 +3,7 @@
  */
 import type { InterfaceRecord } from '../contract/deviations.ts'
 import { interfaceHash } from '../contract/interface-hash.ts'
-import { fromWireInterfaces, toWireInterface, type WireInterface } from '../contract/interfaces.ts'
+import { fromWireInterfaces, nameFields, toWireInterface, type WireInterface } from '../contract/interfaces.ts'
 import { type HistoryEntry, type InventoryRecord, type InventoryWrite, stages } from '../contract/inventory.ts'
 import { equalJson } from '../contract/json.ts'
 import { isRetry } from './retries.ts'
@@ -21,9 +21,11 @@ export interface Change {
   what: HistoryEntry['what']
   before?: InventoryRecord
   after?: InventoryRecord
-  /** False if only the times of checks changed, or a failed node is retried: that is stored but is no history entry. */
+  /** False if only names, the times of checks or the place in an agent rollout changed, or a failed node is retried: that is stored but is no history entry. */
   inHistory: boolean
   delivered: boolean
+  /** What the search finds differs: the request, or a name alone. */
+  searchable: boolean
   events: InterfaceEvent[]
 }
 
@@ -34,22 +36,30 @@ export function planWrite(
   at: string,
   recorded = before,
 ): Change | undefined {
-  if (write.removed) return before && { what: 'removed', before, inHistory: true, delivered: false, events: [] }
+  if (write.removed)
+    return before && { what: 'removed', before, inHistory: true, delivered: false, searchable: true, events: [] }
 
   const after = recordOf(before, write, at)
   if (!before)
-    return { what: 'created', after, inHistory: true, delivered: true, events: eventsBetween(undefined, after, at) }
+    return {
+      ...{ what: 'created', after, inHistory: true, delivered: true, searchable: true },
+      events: eventsBetween(undefined, after, at),
+    }
   if (equalJson(withoutTime(before), withoutTime(after))) return undefined
 
-  const what = equalJson(requestOf(before), requestOf(after)) ? 'status' : 'config'
+  const searchable = !equalJson(requestOf(before), requestOf(after))
+  const [unnamedBefore, unnamedAfter] = searchable ? [withoutNames(before), withoutNames(after)] : [before, after]
+  const isSame = !searchable || equalJson(requestOf(unnamedBefore), requestOf(unnamedAfter))
+  const what = isSame ? 'status' : 'config'
   const isKnown = what === 'status' && recorded !== undefined && isRetry(recorded, after)
-  const inHistory = !isKnown && !equalJson(withoutChecks(before), withoutChecks(after))
+  const inHistory = !isKnown && !equalJson(withoutChecks(unnamedBefore), withoutChecks(unnamedAfter))
   return {
     what,
     before,
     after,
     inHistory,
     delivered: before.lastConfigHash !== after.lastConfigHash,
+    searchable,
     events: eventsBetween(before, after, at),
   }
 }
@@ -72,6 +82,7 @@ function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at
     providerId: write.providerId,
     nodeName: write.nodeName,
     instanceId: write.instanceId,
+    ...(write.instanceName ? { instanceName: write.instanceName } : {}),
     config: {
       nodeName: write.config.nodeName,
       ...(instanceId ? { instanceId } : {}),
@@ -83,6 +94,7 @@ function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at
     ...(write.state ? { state: write.state } : {}),
     ...(write.reason ? { reason: write.reason } : {}),
     ...(write.message ? { message: write.message } : {}),
+    ...(write.agentRollout ? { agentRollout: write.agentRollout } : {}),
     ...(statuses.length > 0 ? { interfaces: statuses } : {}),
   }
 }
@@ -130,8 +142,19 @@ function keyOf({ portId, macAddress }: { portId?: string | undefined; macAddress
   return portId ?? macAddress?.toLowerCase() ?? ''
 }
 
-function requestOf({ instanceId, config, lastConfigHash }: InventoryRecord): unknown {
-  return { instanceId, config, lastConfigHash }
+function requestOf({ instanceId, instanceName, config, lastConfigHash }: InventoryRecord): unknown {
+  return { instanceId, instanceName, config, lastConfigHash }
+}
+
+/** A rename in the cloud is stored and is no change of the node. */
+function withoutNames({ instanceName: _, config, ...record }: InventoryRecord): InventoryRecord {
+  const absent = Object.fromEntries(Object.values(nameFields).map(name => [name, undefined]))
+  const strip = (nics: WireInterface[]) => nics.map(nic => ({ ...nic, ...absent }))
+  const { interfaces, requested } = config
+  return {
+    ...record,
+    config: { ...config, interfaces: strip(interfaces), ...(requested && { requested: strip(requested) }) },
+  }
 }
 
 function withoutTime(record: InventoryRecord): object {
@@ -141,6 +164,7 @@ function withoutTime(record: InventoryRecord): object {
 function withoutChecks(record: InventoryRecord): object {
   return {
     ...withoutTime(record),
+    agentRollout: undefined,
     interfaces: record.interfaces?.map(nic => ({
       ...nic,
       lastChecked: undefined,

@@ -13,12 +13,14 @@ export function nodeRow(record: InventoryRecord): NodeRow {
     provider_id: record.providerId,
     node_name: record.nodeName,
     instance_id: record.instanceId,
+    instance_name: record.instanceName ?? null,
     config: JSON.stringify(record.config),
     config_hash: record.lastConfigHash,
     statuses: record.interfaces ? JSON.stringify(record.interfaces) : null,
     state: record.state ?? null,
     reason: record.reason ?? null,
     message: record.message ?? null,
+    agent_rollout: record.agentRollout ? JSON.stringify(record.agentRollout) : null,
     interface_count: record.config.interfaces.length,
     updated_at: record.updatedAt,
   }
@@ -29,12 +31,14 @@ export function recordFrom(row: NodeRow): InventoryRecord {
     providerId: row.provider_id,
     nodeName: row.node_name,
     instanceId: row.instance_id,
+    ...(row.instance_name ? { instanceName: row.instance_name } : {}),
     config: JSON.parse(row.config),
     lastConfigHash: row.config_hash,
     updatedAt: row.updated_at,
     ...(row.state ? { state: row.state as NonNullable<InventoryRecord['state']> } : {}),
     ...(row.reason ? { reason: row.reason } : {}),
     ...(row.message ? { message: row.message } : {}),
+    ...(row.agent_rollout ? { agentRollout: JSON.parse(row.agent_rollout) } : {}),
     ...(row.statuses ? { interfaces: JSON.parse(row.statuses) } : {}),
   }
 }
@@ -78,6 +82,8 @@ export function interfaceRows({ providerId, nodeName, config }: InventoryRecord)
     network_id: nic.networkId ?? null,
     subnet_id: nic.subnetId ?? null,
     source: nic.source ?? null,
+    subnet_name: nic.subnetName ?? null,
+    network_name: nic.networkName ?? null,
   }))
 }
 

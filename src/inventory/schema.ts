@@ -14,6 +14,7 @@ export interface NodeRow {
   provider_id: string
   node_name: string
   instance_id: string
+  instance_name: string | null
   config: string
   config_hash: string
   /** JSON: state of each interface, with its stages. */
@@ -21,6 +22,8 @@ export interface NodeRow {
   state: string | null
   reason: string | null
   message: string | null
+  /** JSON. */
+  agent_rollout: string | null
   interface_count: number
   updated_at: string
 }
@@ -35,6 +38,8 @@ export interface InterfaceRow {
   network_id: string | null
   subnet_id: string | null
   source: string | null
+  subnet_name: string | null
+  network_name: string | null
 }
 
 export interface AddressRow {

@@ -1,5 +1,5 @@
 /**
- * Search by prefix of an IP address, MAC address, port ID, VM ID, node name or provider ID.
+ * Search by prefix of an IP address, MAC address, port ID, VM ID, provider ID, or of the name of a node, VM, subnet or network.
  *
  * It uses ranges instead of LIKE: ranges use the indexes, and no character is a wildcard.
  */
@@ -24,6 +24,9 @@ export function matchesPrefix(q: string) {
       startsWith('nodes', 'provider_id', q),
       startsWith('interfaces', 'mac', q.toLowerCase()),
       startsWith('interfaces', 'port_id', q),
+      startsWith('nodes', 'instance_name', q),
+      startsWith('interfaces', 'subnet_name', q),
+      startsWith('interfaces', 'network_name', q),
       startsWith('addresses', 'address', normalizedAddress(q)),
     ]
     return sql<SqlBool>`${eb.refTuple('provider_id', 'node_name')} in (${sql.join(found, sql` union `)})`
@@ -37,9 +40,12 @@ const searchColumns = [
   ['mac', 'interfaces', 'mac', 'lower'],
   ['port', 'interfaces', 'port_id', 'text'],
   ['vm', 'nodes', 'instance_id', 'text'],
+  ['vm', 'nodes', 'instance_name', 'text'],
+  ['subnet', 'interfaces', 'subnet_name', 'text'],
+  ['network', 'interfaces', 'network_name', 'text'],
 ] as const
 
-/** Values with the prefix `q`, by kind and then by value. */
+/** Values with the prefix `q`, by kind and then by value. A VM that has the name of its node is found as the node. */
 export async function find(engine: Reader, q: string, limit: number): Promise<SearchHit[]> {
   const [lower, address] = [q.toLowerCase(), normalizedAddress(q)]
   const values = {
@@ -58,7 +64,9 @@ export async function find(engine: Reader, q: string, limit: number): Promise<Se
     const place = { providerId: provider_id, nodeName: node_name }
     return { kind, value, ...place, ...(number === null ? {} : { interface: interfaceName(number) }) }
   })
-  return searchColumns.flatMap(([kind]) => hits.filter(hit => hit.kind === kind)).slice(0, limit)
+  const found = hits.filter(({ kind, value, nodeName }) => kind !== 'vm' || value !== nodeName)
+  const kinds = new Set(searchColumns.map(([kind]) => kind))
+  return [...kinds].flatMap(kind => found.filter(hit => hit.kind === kind)).slice(0, limit)
 }
 
 /** Whether a value of this form can have the prefix; skips useless queries. Addresses are stored in canonical form. */

@@ -104,19 +104,21 @@ async function writeNodes(tx: Tx, changes: readonly PlannedWrite[]): Promise<voi
     insert.onConflict(conflict =>
       conflict.columns(['provider_id', 'node_name']).doUpdateSet(({ ref }) => ({
         instance_id: ref('excluded.instance_id'),
+        instance_name: ref('excluded.instance_name'),
         config: ref('excluded.config'),
         config_hash: ref('excluded.config_hash'),
         statuses: ref('excluded.statuses'),
         state: ref('excluded.state'),
         reason: ref('excluded.reason'),
         message: ref('excluded.message'),
+        agent_rollout: ref('excluded.agent_rollout'),
         interface_count: ref('excluded.interface_count'),
         updated_at: ref('excluded.updated_at'),
       })),
     ),
   )
-  // Search rows depend only on the config: a status change keeps them.
-  const reconfigured = new Set(changes.filter(({ what }) => what !== 'status').map(({ write }) => keyOf(write)))
+  // A status change keeps the search rows.
+  const reconfigured = new Set(changes.filter(({ searchable }) => searchable).map(({ write }) => keyOf(write)))
   const newConfig = final.filter(({ write, after }) => after && reconfigured.has(keyOf(write)))
   for (const { write } of newConfig.filter(({ write }) => first.get(keyOf(write))?.before))
     for (const table of ['interfaces', 'addresses'] as const)

@@ -144,13 +144,15 @@ function DeviationTable({ rows, undelivered }: TableProps) {
   )
 }
 
-function UndeliveredRow({ verdict: { vm, name = '', portId = '', message } }: { verdict: OperatorVerdict }) {
+function UndeliveredRow({ verdict: { vm, vmName, name = '', portId = '', message } }: { verdict: OperatorVerdict }) {
   const { t } = useUi()
   return (
     <tr>
       <td class="nowrap">
         <span class="two-lines">
-          <b class="mono">{shortId(vm)}</b>
+          <b class="mono" title={vm}>
+            {vmName ?? shortId(vm)}
+          </b>
           <span class="mono">{name}</span>
         </span>
       </td>

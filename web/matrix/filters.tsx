@@ -7,7 +7,7 @@ import { providerIdsOf } from '../model/providers.ts'
 import { subnetsOf } from '../model/subnets.ts'
 import { useUi } from '../ui/context.ts'
 import { FilterInput, ProviderFilter, Select } from '../ui/controls.tsx'
-import { count, shortId } from '../ui/format.ts'
+import { count, subnetTexts } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { Icon } from '../ui/panel.tsx'
 
@@ -49,7 +49,7 @@ export function MatrixFilters({ counts, unverified, setQuery }: FiltersProps) {
           value={subnet}
           choices={[
             { value: '', label: t('matrix.anySubnet') },
-            ...subnets.map(({ key, network }) => ({ value: key, label: network || shortId(key) })),
+            ...subnets.map(one => ({ value: one.key, label: subnetTexts(one).slice(0, 2).join(' · ') })),
           ]}
           onChoose={value => setQuery({ subnet: value })}
         />

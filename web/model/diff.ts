@@ -1,6 +1,7 @@
 /**
  * What an entry of the history changed, NIC by NIC and field by field. Pure.
  */
+import { nameFields } from '../../src/contract/interface-fields.ts'
 import type { HistoryEntry, InventoryRecord } from '../../src/contract/inventory.ts'
 import { requestedFields } from './fields.ts'
 import { type Nic, nodeOf, type Severity, worstOf } from './nodes.ts'
@@ -68,10 +69,10 @@ export function transitionsOf(changes: readonly Change[]): Transition[] {
   )
 }
 
-/** The changed fields other than state and reason. The first observation of a field is not a change. */
+/** The changed fields other than state and reason. The first observation of a field, or its first name, is not a change. */
 export function fieldChangesOf({ op, fields }: Change): Change['fields'] {
   if (op !== 'changed') return []
-  const observedFields = new Set(['observed mtu', 'link'])
+  const observedFields = new Set(['observed mtu', 'link', ...Object.keys(nameFields)])
   return fields.filter(
     ({ field, before }) => field !== 'state' && field !== 'reason' && !(observedFields.has(field) && before === ''),
   )

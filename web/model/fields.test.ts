@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Interface, interfaceFields, type WireInterface } from '../../src/contract/interfaces.ts'
+import type { Interface, WireInterface } from '../../src/contract/interfaces.ts'
 import { changesBetween } from './diff.ts'
 import { aRecord } from './record.fixture.ts'
 
@@ -18,9 +18,12 @@ const changed: Record<keyof Interface, Partial<WireInterface>> = {
   networkId: { networkId: 'other' },
   subnetId: { subnetId: 'other' },
   source: { source: 'other/one' },
+  subnetName: { subnetName: 'other' },
+  networkName: { networkName: 'other' },
+  alias: { alias: 'other' },
 }
 
-for (const field of Object.keys(interfaceFields) as (keyof Interface)[])
+for (const field of Object.keys(changed) as (keyof Interface)[])
   test(`the history shows a change of the field ${field}`, () => {
     const before = aRecord('w', { 0: { address: '10.0.0.7' } })
     const [nic] = before.config.interfaces

@@ -3,7 +3,7 @@
  *
  * The fields are those of the contract: a new field is compared and shown without a change here.
  */
-import { type Interface, interfaceFields } from '../../src/contract/interface-fields.ts'
+import { type Interface, interfaceFields, nameFields } from '../../src/contract/interface-fields.ts'
 import type { Nic } from './nodes.ts'
 
 interface Field {
@@ -27,12 +27,13 @@ const special: Partial<Record<keyof Interface, Field>> = {
 /** The name contains the index, and `address` shows all addresses. */
 const shownElsewhere: readonly string[] = ['index', 'addresses']
 
-const names = [...new Set([...Object.keys(special), ...Object.keys(interfaceFields)])] as (keyof Interface)[]
+const fields = { ...interfaceFields, ...nameFields }
+const names = [...new Set([...Object.keys(special), ...Object.keys(fields)])] as (keyof Interface)[]
 
 export const requestedFields: ReadonlyMap<string, Field> = new Map(
   names
     .filter(field => !shownElsewhere.includes(field))
-    .map(field => [field, special[field] ?? { requested: nic => textOf(nic.request?.[interfaceFields[field]]) }]),
+    .map(field => [field, special[field] ?? { requested: nic => textOf(nic.request?.[fields[field]]) }]),
 )
 
 function textOf(value: unknown): string {

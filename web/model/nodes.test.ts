@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deviation, InventoryRecord } from '../../src/contract/inventory.ts'
+import { subnetTexts } from '../ui/format.ts'
 import { causeOf, countsOf, nodeMatches, nodeOf, severityOf } from './nodes.ts'
 import { worstFirst } from './order.ts'
+import { subnetsOf } from './subnets.ts'
 
 type States = NonNullable<InventoryRecord['interfaces']>
 
@@ -171,4 +173,25 @@ test('a node matches its names and the values of its NICs', () => {
   for (const text of ['WORKER-1', '10.2.0.5', 'fa:16:3e:00:00:02', 'p3', '10.1.0.0/24', 'vm-1'])
     assert.ok(nodeMatches(node, text), text)
   assert.ok(!nodeMatches(node, '10.9'))
+})
+
+test('experience M10: a node is found by the names of its VM, subnets and networks', () => {
+  const record = aRecord([], { instanceName: 'Web server' })
+  Object.assign(record.config.interfaces[1] ?? {}, { subnetId: 's-1', subnetName: 'Storage', networkName: 'Net A' })
+  const node = nodeOf(record, [])
+  for (const text of ['web s', 'storage', 'net a']) assert.ok(nodeMatches(node, text), text)
+  assert.equal(nodeMatches(node, 'backup'), false)
+})
+
+test('experience M10: a subnet is shown by its name, then its network and its ID', () => {
+  const named = aRecord([], { nodeName: 'worker-2' })
+  Object.assign(named.config.interfaces[1] ?? {}, { subnetId: 's-1', subnetName: 'storage', networkName: 'net-a' })
+  const older = aRecord([])
+  Object.assign(older.config.interfaces[1] ?? {}, { subnetId: 's-1' })
+  const [, subnet] = subnetsOf([older, named].map(record => nodeOf(record, [])))
+  assert.ok(subnet)
+  assert.equal(subnet.attachments.length, 2)
+  assert.deepEqual(subnetTexts(subnet), ['storage', '10.2.0.0/24', 's-1'])
+  assert.equal(subnet.networkName, 'net-a')
+  assert.deepEqual(subnetTexts({ ...subnet, subnetName: '' }), ['10.2.0.0/24', 's-1'])
 })

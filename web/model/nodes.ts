@@ -31,7 +31,9 @@ export interface Nic {
   addresses: string[]
   network: string
   subnetId: string
+  subnetName: string
   networkId: string
+  networkName: string
   mtu: number | undefined
   gateway: string
   routes: { destination: string; nexthop: string }[]
@@ -53,7 +55,10 @@ export interface Node {
   providerId: string
   nodeName: string
   instanceId: string
+  instanceName: string
   updatedAt: string
+  state: InventoryRecord['state']
+  agentRollout: InventoryRecord['agentRollout']
   nics: Nic[]
   /** Undefined for a node without managed NICs. */
   worst: Severity | undefined
@@ -62,13 +67,14 @@ export interface Node {
 export const nodeKey = (providerId: string, nodeName: string) => `${providerId} ${nodeName}`
 
 export function nodeOf(record: InventoryRecord, deviations: readonly Deviation[]): Node {
-  const { providerId, nodeName, instanceId, updatedAt } = record
+  const { providerId, nodeName, instanceId, instanceName = '', updatedAt, state, agentRollout } = record
   const requested = record.config.interfaces.map((each, position) => nicOf(record, each, position, deviations))
   const removals = (record.interfaces ?? [])
     .filter(state => state.status !== 'Removed' && !requested.some(nic => isSameNic(nic, state)))
     .map((state, position) => pendingRemoval(state, requested.length + position))
   const nics = [...requested, ...removals].sort((a, b) => a.index - b.index)
-  return { key: nodeKey(providerId, nodeName), providerId, nodeName, instanceId, updatedAt, nics, worst: worstOf(nics) }
+  const names = { key: nodeKey(providerId, nodeName), providerId, nodeName, instanceId, instanceName }
+  return { ...names, updatedAt, state, agentRollout, nics, worst: worstOf(nics) }
 }
 
 export function worstOf(nics: readonly { severity: Severity }[]): Severity | undefined {
@@ -108,7 +114,9 @@ function nicOf(
     addresses,
     network: networkOf(requested.cidr ?? addresses[0] ?? ''),
     subnetId: requested.subnetId ?? '',
+    subnetName: requested.subnetName ?? '',
     networkId: requested.networkId ?? '',
+    networkName: requested.networkName ?? '',
     mtu: requested.mtu,
     gateway: requested.gateway ?? '',
     routes: requested.routes ?? [],
@@ -139,7 +147,9 @@ function pendingRemoval(state: InterfaceState, position: number): Nic {
     addresses: state.observed?.addresses ?? [],
     network: networkOf(address),
     subnetId: '',
+    subnetName: '',
     networkId: '',
+    networkName: '',
     mtu: state.observed?.mtu,
     gateway: '',
     routes: [],
@@ -245,11 +255,12 @@ export function nodeMatches(node: Node, text: string): boolean {
   const query = text.toLowerCase()
   const includesQuery = (value: string) => value.toLowerCase().includes(query)
   return (
-    [node.nodeName, node.instanceId, node.providerId].some(includesQuery) ||
+    [node.nodeName, node.instanceId, node.instanceName, node.providerId].some(includesQuery) ||
     node.nics.some(nic =>
-      [nic.address, nic.macAddress, nic.portId, nic.network, nic.name, nic.reason, nic.pending?.reason ?? ''].some(
-        includesQuery,
-      ),
+      [
+        ...[nic.address, nic.macAddress, nic.portId, nic.network, nic.subnetName, nic.networkName, nic.name],
+        ...[nic.reason, nic.pending?.reason ?? ''],
+      ].some(includesQuery),
     )
   )
 }

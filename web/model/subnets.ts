@@ -1,6 +1,7 @@
 /**
  * The subnets that the NICs of some nodes are attached to. Pure.
  */
+
 import type { Nic, Node } from './nodes.ts'
 import { compareNatural } from './order.ts'
 
@@ -8,7 +9,9 @@ export interface Subnet {
   key: string
   network: string
   subnetId: string
+  subnetName: string
   networkId: string
+  networkName: string
   mtu: number | undefined
   gateway: string
   attachments: { node: Node; nic: Nic }[]
@@ -22,8 +25,12 @@ export function subnetsOf(nodes: readonly Node[]): Subnet[] {
   for (const node of nodes)
     for (const nic of node.nics) {
       const key = subnetKey(nic)
-      const { network, subnetId, networkId, mtu, gateway } = nic
-      const subnet = found.get(key) ?? { key, network, subnetId, networkId, mtu, gateway, attachments: [] }
+      const { network, subnetId, subnetName, networkId, networkName, mtu, gateway } = nic
+      const names = { subnetId, subnetName, networkId, networkName }
+      const subnet = found.get(key) ?? { key, network, ...names, mtu, gateway, attachments: [] }
+      // Only some of the NICs may have been delivered with names.
+      subnet.subnetName ||= subnetName
+      subnet.networkName ||= networkName
       subnet.attachments.push({ node, nic })
       found.set(key, subnet)
     }

@@ -9,7 +9,7 @@ export interface NodeLayout {
   height: number
   primary: { y: number; cable: string; box: number }
   rows: { nic: Nic; y: number; cable: string; middle: { x: number; y: number } }[]
-  boxes: { key: string; network: string; subnetId: string; mtu: number | undefined; y: number; height: number }[]
+  boxes: { key: string; nic: Nic; y: number; height: number }[]
   free: { y: number; from: number; count: number }
 }
 
@@ -24,8 +24,8 @@ export function layoutNode(nics: readonly Nic[]): NodeLayout {
   const used = stride * (keys.length + 1) - (stride - boxHeight)
   const top = Math.max(10, (height - used) / 2)
   const boxes = keys.map((key, index) => {
-    const { network, subnetId, mtu } = nics.find(nic => subnetKey(nic) === key) as Nic
-    return { key, network, subnetId, mtu, y: top + (index + 1) * stride, height: boxHeight }
+    const nic = nics.find(nic => subnetKey(nic) === key) as Nic
+    return { key, nic, y: top + (index + 1) * stride, height: boxHeight }
   })
   const placed = new Map<string, number>()
   const rows = nics.map((nic, index) => {

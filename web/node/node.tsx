@@ -92,7 +92,7 @@ function NodePage({ providerId, nodeName }: { providerId: string; nodeName: stri
         {node && (
           <div class="right dim">
             <span class="desktop-only" title={node.instanceId}>
-              {t('node.vm')} <span class="mono">{shortId(node.instanceId)}</span>
+              {t('node.vm')} <span class="mono">{node.instanceName || shortId(node.instanceId)}</span>
             </span>
             <span title={exact(node.updatedAt, language)}>
               {t('node.updated', { age: age(node.updatedAt, now, t) })}

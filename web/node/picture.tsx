@@ -6,7 +6,7 @@ import type { Nic, Node, Severity } from '../model/nodes.ts'
 import { observationAt } from '../model/observations.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
-import { shortId } from '../ui/format.ts'
+import { ellipsis, subnetTexts } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { ObservationAge, observationText, pendingText } from '../ui/observation.tsx'
 import { Icon, SeverityLabel } from '../ui/panel.tsx'
@@ -109,14 +109,15 @@ export function NodePicture({ node, chosen }: { node: Node; chosen: string | und
           <text class="pic-note" x={picture.width - 18} y={primary.box + 23.5} text-anchor="end">
             {t('node.primaryNote')}
           </text>
-          {boxes.map(({ key, network, subnetId, mtu, y }) => (
+          {boxes.map(({ key, nic, y }) => (
             <a key={key} href={linkTo('topology', { subnet: key, provider: node.providerId })}>
+              <title>{[nic.subnetName, nic.network, nic.subnetId].filter(Boolean).join(' · ')}</title>
               <rect class="pic-box clickable" x={picture.boxes} y={y} width={picture.boxWidth} height="38" rx="9" />
               <text class="pic-name" x={picture.boxes + 16} y={y + 23.5}>
-                {network}
+                {subnetTexts({ ...nic, subnetName: ellipsis(nic.subnetName, 18) })[0]}
               </text>
               <text class="pic-note" x={picture.width - 18} y={y + 23.5} text-anchor="end">
-                {[subnetId && shortId(subnetId, 6), mtu && `MTU ${mtu}`].filter(Boolean).join(' · ')}
+                {[subnetTexts(nic)[1], nic.mtu && `MTU ${nic.mtu}`].filter(Boolean).join(' · ')}
               </text>
             </a>
           ))}

@@ -4,6 +4,7 @@
 import { useMemo } from 'preact/hooks'
 import { type Counts, countsOf, needsAttention, severities } from '../model/nodes.ts'
 import type { Provider } from '../model/providers.ts'
+import { openRolloutOf } from '../model/rollout.ts'
 import { latencyOf } from '../model/stages.ts'
 import { linkTo } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
@@ -52,6 +53,7 @@ export function ProviderTable({ providers }: { providers: readonly Provider[] })
                     <b>{shortId(providerId, 10)}</b>
                     <span>{t('count.nodes', { n: count(nodes.length, language) })}</span>
                   </a>
+                  <Rollout nodes={nodes} />
                 </td>
                 <td>
                   <Health counts={counts} />
@@ -72,6 +74,21 @@ export function ProviderTable({ providers }: { providers: readonly Provider[] })
         </table>
       </div>
     </Panel>
+  )
+}
+
+/** While nodes wait for a run of the current agent. */
+function Rollout({ nodes }: { nodes: Provider['nodes'] }) {
+  const { t, language } = useUi()
+  const progress = useMemo(() => openRolloutOf(nodes), [nodes])
+  if (!progress) return null
+  const { reason = '', message = '', updated, waiting } = progress
+  const numbers = { updated, nodes: progress.nodes, waiting }
+  const texts = Object.fromEntries(Object.entries(numbers).map(([name, n]) => [name, count(n, language)]))
+  return (
+    <span class={reason === 'RolloutStopped' ? 'bad' : 'accent'} title={[reason, message].filter(Boolean).join(': ')}>
+      {t('overview.rollout', texts)}
+    </span>
   )
 }
 

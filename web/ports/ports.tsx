@@ -161,7 +161,7 @@ function VmName({ verdict, nodes }: { verdict: OperatorVerdict; nodes: readonly 
   if (!node)
     return (
       <span class="mono" title={verdict.vm}>
-        {shortId(verdict.vm, 14)}
+        {verdict.vmName ?? shortId(verdict.vm, 14)}
       </span>
     )
   return (

@@ -171,8 +171,10 @@ const suggestionItem = (suggestion: Suggestion): Item => ({
 })
 
 /** Exact matches, then nodes, then other values with the prefix. */
-function grouped(hits: readonly SearchHit[], q: string): [exact: Item[], ...Item[][]] {
+function grouped(all: readonly SearchHit[], q: string): [exact: Item[], ...Item[][]] {
   const full = q.toLowerCase()
+  // Each NIC of a subnet would be a match: the suggestions list the subnet once.
+  const hits = all.filter(({ kind }) => kind !== 'subnet' && kind !== 'network')
   const exact = hits.filter(hit => hit.value.split('/')[0]?.toLowerCase() === full)
   const nodes = hits.filter(hit => hit.kind === 'node' && !exact.includes(hit))
   const prefix = hits.filter(hit => !exact.includes(hit) && !nodes.includes(hit))
@@ -186,7 +188,11 @@ function Hit({ hit, q, ...option }: OptionProps & { hit: SearchHit; q: string })
   const node = data.nodes.find(({ key }) => key === nodeKey(hit.providerId, hit.nodeName))
   const nic = node?.nics.find(({ name }) => name === hit.interface)
   const marked = hit.value.toLowerCase().startsWith(q.toLowerCase()) ? q.length : 0
-  const more = [nic?.network, hit.kind === 'address' ? '' : nic?.address, shortId(hit.providerId, 12)].filter(Boolean)
+  const more = [
+    nic?.subnetName || nic?.network,
+    hit.kind === 'address' ? '' : nic?.address,
+    shortId(hit.providerId, 12),
+  ].filter(Boolean)
   const icon = <Glyph severity={nic?.severity ?? node?.worst ?? 'none'} />
   return (
     <PaletteOption {...option} href={linkOf(hit)} icon={icon} kind={t(`kind.${hit.kind}`)}>

@@ -9,7 +9,7 @@ import type { Data } from '../state/data.ts'
 import { type Outcome, useHolders } from '../state/holders.ts'
 import { linkTo } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
-import { clock, kindOf, shortId } from '../ui/format.ts'
+import { clock, kindOf, shortId, subnetTexts } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { Icon } from '../ui/panel.tsx'
 import { type OptionProps, PaletteOption } from './option.tsx'
@@ -69,23 +69,27 @@ export function suggestionsIn({ nodes, verdicts }: Data, q: string): Suggestion[
       }),
     )
   const subnets = subnetsOf(nodes)
-    .filter(({ network, subnetId, networkId }) => [network, subnetId, networkId].some(hasPrefix))
-    .map(
-      ({ key, network, subnetId, attachments }): Suggestion => ({
+    .filter(({ network, subnetId, subnetName, networkId, networkName }) =>
+      [network, subnetId, subnetName, networkId, networkName].some(hasPrefix),
+    )
+    .map((subnet): Suggestion => {
+      const [title = '', ...more] = subnetTexts(subnet)
+      const { key, networkName, attachments } = subnet
+      return {
         key: `subnet ${key}`,
         group: 'networks',
-        title: network || shortId(key),
-        more: shortId(subnetId),
+        title,
+        more: [...more, networkName].filter(Boolean).join(' · '),
         href: linkTo('topology', { provider: attachments[0]?.node.providerId, subnet: key }),
-      }),
-    )
+      }
+    })
   const ignored = ignoredVerdicts(verdicts, nodes)
-    .filter(({ portId = '', vm }) => hasPrefix(portId) || hasPrefix(vm))
+    .filter(({ portId = '', vm, vmName = '' }) => [portId, vm, vmName].some(hasPrefix))
     .map(
-      ({ portId = '', vm, reason, message }): Suggestion => ({
+      ({ portId = '', vm, vmName, reason, message }): Suggestion => ({
         key: `port ${portId} ${vm} ${reason}`,
         group: 'ignored',
-        title: `${portId || vm} · ${reason}`,
+        title: `${portId || (vmName ?? vm)} · ${reason}`,
         more: message,
         href: linkTo('ports', { q: portId || vm }),
       }),

@@ -9,7 +9,7 @@ import type { Subnet } from '../model/subnets.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
-import { count, shortId } from '../ui/format.ts'
+import { count, shortId, subnetTexts } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { ObservationAge, pendingText } from '../ui/observation.tsx'
 import { FactList, Icon, Panel, SeverityLabel } from '../ui/panel.tsx'
@@ -53,7 +53,8 @@ function Frame({ close, children }: { close: () => void; children: ComponentChil
 
 function SubnetFacts({ subnet, nodes }: { subnet: Subnet; nodes: readonly Node[] }) {
   const { t, language } = useUi()
-  const { network, subnetId, networkId, mtu, gateway, attachments } = subnet
+  const { network, subnetId, networkId, networkName, mtu, gateway, attachments } = subnet
+  const [title = '', ...more] = subnetTexts(subnet)
   const capacity = hostCapacity(network)
   const percentUsed = capacity ? Math.min(100, (100 * attachments.length) / capacity) : 0
   const attached = new Set(attachments.map(({ node }) => node.key))
@@ -64,8 +65,12 @@ function SubnetFacts({ subnet, nodes }: { subnet: Subnet; nodes: readonly Node[]
   return (
     <>
       <div>
-        <h3 class="mono">{network}</h3>
-        {subnetId && <p class="mono dim">{shortId(subnetId)}</p>}
+        <h3 class="mono">{title}</h3>
+        {more.length > 0 && (
+          <p class="mono dim" title={subnetId}>
+            {more.join(' · ')}
+          </p>
+        )}
       </div>
       <FactList
         facts={[
@@ -79,7 +84,7 @@ function SubnetFacts({ subnet, nodes }: { subnet: Subnet; nodes: readonly Node[]
           [t('topology.names'), names],
           [t('nic.mtu'), mtu],
           [t('nic.gateway'), gateway],
-          [t('nic.network'), networkId && shortId(networkId)],
+          [t('nic.network'), networkName || (networkId && shortId(networkId))],
           [t('nic.source'), sources.length === 1 ? sources[0] : sources.length || undefined],
           [
             t('topology.used'),
@@ -141,7 +146,7 @@ function NodeFacts({ node }: { node: Node }) {
       <h3 class="mono">{node.nodeName}</h3>
       <FactList
         facts={[
-          [t('node.vm'), shortId(node.instanceId)],
+          [t('node.vm'), node.instanceName || shortId(node.instanceId)],
           [t('overview.provider'), shortId(node.providerId, 12)],
         ]}
       />

@@ -6,7 +6,7 @@ import type { Node } from '../model/nodes.ts'
 import type { Subnet } from '../model/subnets.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
-import { count, shortId } from '../ui/format.ts'
+import { count, ellipsis, subnetTexts } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { layoutRibbons, type Ribbon, ribbonPicture } from './layout.ts'
 
@@ -55,12 +55,12 @@ export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps
             />
           ))}
       </g>
-      {layout.subnets.map(({ subnet: { key, network, subnetId, attachments }, y, height }) => (
+      {layout.subnets.map(({ subnet: { key, attachments, ...names }, y, height }) => (
         <a
           key={key}
           class="selectable"
           href={linkTo('topology')}
-          aria-label={`${network || shortId(key)} ${t('count.nics', { n: count(attachments.length, language) })}`}
+          aria-label={`${subnetTexts(names).join(' ')} ${t('count.nics', { n: count(attachments.length, language) })}`}
           onClick={event => choose(event, { subnet: key, node: '' })}
         >
           <rect
@@ -80,10 +80,10 @@ export function Ribbons({ subnets, nodes, subnet, node, setQuery }: RibbonsProps
             rx="2"
           />
           <text class="subnet-name" x="14" y={y + height / 2 - 3}>
-            {network || shortId(key)}
+            {subnetTexts({ ...names, subnetName: ellipsis(names.subnetName, 18) })[0]}
           </text>
           <text class="small-note" x="14" y={y + height / 2 + 13}>
-            {subnetId ? shortId(subnetId) : ''}
+            {subnetTexts(names)[1] ?? ''}
           </text>
           <text class="nic-count" x={subnetWidth - 18} y={y + height / 2 + 4} text-anchor="end">
             {count(attachments.length, language)}

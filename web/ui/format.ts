@@ -102,6 +102,16 @@ export function shortId(id: string, ends = 8): string {
   return id.length <= ends + 6 ? id : `${id.slice(0, ends)}…${id.slice(-4)}`
 }
 
+/** The name of a subnet, then its network and its ID. */
+export function subnetTexts(subnet: { subnetName: string; network: string; subnetId: string }): string[] {
+  return [subnet.subnetName, subnet.network, shortId(subnet.subnetId)].filter(Boolean)
+}
+
+/** Cuts a long name at its end. */
+export function ellipsis(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1)}…`
+}
+
 /** Guesses what a search text is. */
 export function kindOf(text: string): 'ipv4' | 'ipv6' | 'mac' | 'id' | 'name' {
   const trimmed = text.trim()

@@ -6,10 +6,14 @@ import * as firstTables from './0001-first-tables.ts'
 import * as timesOfNodes from './0002-times-of-nodes.ts'
 import * as reasonNames from './0003-reason-names.ts'
 import * as holdings from './0004-holdings.ts'
+import * as names from './0005-names.ts'
+import * as agentRollout from './0006-agent-rollout.ts'
 
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
   '0002-times-of-nodes': timesOfNodes,
   '0003-reason-names': reasonNames,
   '0004-holdings': holdings,
+  '0005-names': names,
+  '0006-agent-rollout': agentRollout,
 }

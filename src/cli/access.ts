@@ -37,7 +37,9 @@ export interface Access {
 const help = `Or set the URL with --inventory URL or MULTINIC_INVENTORY_URL, and the file of a token with --token-file FILE or MULTINIC_TOKEN_FILE.`
 
 export function accessFrom(flags: AccessFlags, io: Io): Access {
-  const { env, read } = io
+  const { read } = io
+  // A context names a cluster, so the addresses and the token of another one do not count.
+  const env = flags.context === undefined ? io.env : {}
   let found: Promise<ClusterInventory> | undefined
   let token: Promise<string | undefined> | undefined
 

@@ -277,11 +277,44 @@ test('find shows where an address is, also as CSV, and who had it before', async
     'KIND     VALUE        NODE  INTERFACE  STATUS  OBSERVED  PROVIDER\naddress  10.1.40.225  w1    multinic1  Failed            p1\n',
   )
   const rows =
-    'kind,value,providerId,nodeName,interface,status,observedAt,notVerifiedSince\r\naddress,10.1.40.225,p1,w1,multinic1,Failed,,\r\n'
+    'kind,value,providerId,nodeName,interface,status,observedAt,notVerifiedSince,instanceName,subnetName\r\naddress,10.1.40.225,p1,w1,multinic1,Failed,,,,\r\n'
   assert.equal((await multinic('find', '10.1.', '-o', 'csv')).out, rows)
   const now = new Date().toISOString()
   assert.equal((await multinic('find', '10.1.', '-o', 'csv', '--at', now)).out, rows)
   assert.equal((await multinic('find', '192.0.2.1')).code, 1)
+})
+
+test('experience M10: status, why, find and history show names, and IDs on demand', async () => {
+  const write = aWrite('named', { providerId: 'p9', instanceName: 'web server' })
+  const names = { subnetId: 'subnet-1', subnetName: 'storage', networkId: 'net-1', networkName: 'net a', alias: 'a' }
+  Object.assign(write.config.interfaces[0] ?? {}, names)
+  await open.recorder.put([write])
+  try {
+    const { out: status } = await multinic('status', 'named')
+    assert.match(status, /named +Pending +VM web server/)
+    assert.match(status, /multinic0 +Pending +\S+ +storage/)
+    assert.doesNotMatch(status, /vm-named|subnet-1/)
+    assert.match(
+      (await multinic('status', 'named', '-o', 'wide')).out,
+      /VM web server \(vm-named\)[\s\S]*storage \(subnet-1\)/,
+    )
+    const [found] = JSON.parse((await multinic('find', 'stor', '-o', 'json')).out)
+    assert.deepEqual([found.kind, found.value, found.interface], ['subnet', 'storage', 'multinic0'])
+    assert.equal(found.instanceName, 'web server')
+    assert.match((await multinic('find', 'web s')).out, /vm +web server +named/)
+    assert.match((await multinic('find', 'web s', '--at', new Date().toISOString())).out, /vm +web server +named/)
+    const { out: why } = await multinic('why', 'web server')
+    assert.match(why, /^node named +Pending\n +VM web server, provider p9/)
+    assert.match(why, /storage/)
+    const { out: json } = await multinic('why', 'named', '-o', 'json')
+    const { instanceId, interfaces } = JSON.parse(json).nodes[0]
+    assert.deepEqual([instanceId, interfaces[0].subnetId, interfaces[0].alias], ['vm-named', 'subnet-1', 'a'])
+    const { out: history } = await multinic('history', 'named')
+    assert.match(history, /\+ VM +web server \(vm-named\)/)
+    assert.match(history, /\+ multinic0 .*port-named-0 \(storage\)/)
+  } finally {
+    await open.recorder.put([{ ...write, removed: true }])
+  }
 })
 
 test('experience H3, M5: find --ever lists every holder; no answer is an error, not an empty list', async () => {

@@ -76,7 +76,8 @@ export async function status(io: Io, flags: Flags, nodeName?: string): Promise<E
 export async function why(io: Io, flags: Flags, what: string): Promise<Ending> {
   const api = apiOf(io, flags)
   const nodes = nodesAbout(what, await api.records({ q: what, providerId: flags.provider }), io.now())
-  const vms = new Set([what, ...nodes.filter(({ nodeName }) => nodeName === what).map(({ instanceId }) => instanceId)])
+  const named = nodes.filter(({ nodeName, instanceName }) => nodeName === what || instanceName === what)
+  const vms = new Set([what, ...named.map(({ instanceId }) => instanceId)])
   const verdicts = await verdictsOf(io, api, [{ port: what }, ...[...vms].map(vm => ({ vm }))])
   const answer = whyOf(nodes, verdicts)
   if (nodes.length === 0 && verdicts.length === 0) return no(io, textsOf(io).notFound(what))

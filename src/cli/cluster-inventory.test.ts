@@ -1,6 +1,6 @@
 /** The commands without a URL: through the API server, with a token of the account that may only read. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -153,6 +153,16 @@ test('experience: every command that reads the inventory finds it by the kubecon
     assert.equal(error, '', words.join(' '))
     assert.ok(received.length > 0, words.join(' '))
   }
+})
+
+test('a context counts more than the addresses in the environment', async () => {
+  const elsewhere = { MULTINIC_INVENTORY_URL: 'http://127.0.0.1:1', MULTINIC_TOKEN_FILE: '/nowhere' }
+  const set = runner({ KUBECONFIG: cluster.api.kubeconfig, ...elsewhere })
+  const [current = ''] = /^current-context: .*$/m.exec(await readFile(cluster.api.kubeconfig, 'utf8')) ?? []
+  const { code, out } = await set('status', '--context', current.slice('current-context: '.length).trim())
+  assert.deepEqual([code, out.includes('w1')], [0, true])
+  const unknown = await set('status', '--context', 'gone')
+  assert.match(unknown.error, /no entry named gone/)
 })
 
 test('an unknown context is an error that lists the contexts, for every command', async () => {

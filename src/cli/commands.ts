@@ -9,6 +9,7 @@ import { type Shell, shells } from './completion.ts'
 import { CliError, type Ending, type Io } from './io.ts'
 import { migrateCommand } from './legacy/migrate-commands.ts'
 import { messagesIn } from './messages/messages.ts'
+import type { RenumberFlags } from './renumber.ts'
 import { userCommand } from './user-command.ts'
 
 type Actions = typeof import('./actions.ts')
@@ -36,6 +37,8 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
       return Number(value)
     })
 
+  const kubeconfigHelp: Record<string, string> = { status: help.statusKubeconfig, renumber: help.renumberKubeconfig }
+
   /** A command that reads the inventory. */
   function reading(name: string, description: string, ...formats: string[]): Command {
     return userCommand(io.language, name, description)
@@ -43,7 +46,7 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
       .option('--inventory <url>', help.inventory)
       .option('--token-file <file>', help.tokenFile)
       .option('--send-token', help.sendToken)
-      .option('--kubeconfig <file>', name === 'status' ? help.statusKubeconfig : help.kubeconfig)
+      .option('--kubeconfig <file>', kubeconfigHelp[name] ?? help.kubeconfig)
       .option('--context <name>', help.context)
   }
 
@@ -66,6 +69,24 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
     .option('-n, --namespace <name>', help.planNamespace)
     .addOption(operator())
     .action(run((actions, io, flags) => actions.plan(io, flags)))
+
+  const renumber = reading('renumber', help.renumber, 'wide', 'json', 'yaml')
+    .addOption(new Option('--plan', help.renumberPlan).conflicts(['apply', 'cancel']))
+    .addOption(new Option('--apply', help.renumberApply).conflicts('cancel'))
+    .option('--cancel', help.renumberCancel)
+    .option('--config <name>', help.renumberConfig)
+    .option('--node <name...>', help.renumberNode)
+    .option('--subnet <name>', help.renumberSubnet)
+    .addOption(selector())
+    .option('-n, --namespace <name>', help.renumberNamespace)
+    .option('--biz-kubeconfig <file>', help.renumberBizKubeconfig)
+    .option('--biz-context <name>', help.renumberBizContext)
+    .option('--skip-pod-check', help.renumberSkipPodCheck)
+    .option('--yes', help.renumberYes)
+    .option('--timeout <duration>', help.timeout)
+    .option('--no-wait', help.noWait)
+    .addOption(operator())
+    .action(async (flags: RenumberFlags) => ended(await (await import('./renumber.ts')).renumber(io, flags)))
 
   const history = reading('history', help.history, ...allFormats)
     .argument('<node>', help.historyNode)
@@ -110,7 +131,7 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
   const versionCommand = userCommand(io.language, 'version', help.version).action(() => io.out(`multinic ${version}\n`))
 
   const others = [migrateCommand(io, ended), ...clusterCommands(io, ended), completion, versionCommand]
-  return [status, why, plan, history, find, check, exportCommand, ...others]
+  return [status, why, plan, renumber, history, find, check, exportCommand, ...others]
 }
 
 /** 0 and 1 are the answers yes and no. 2 means that there is no answer. A component that fails exits with 1. */

@@ -20,6 +20,8 @@ export interface Io {
   /** Height of the terminal. */
   rows?: number | undefined
   now(): Date
+  /** Asks a person at the terminal. Absent without one. */
+  confirm?: ((question: string) => Promise<boolean>) | undefined
 }
 
 /** Result of a command: yes or no. A command without an answer throws a `CliError`. */

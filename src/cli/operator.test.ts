@@ -70,7 +70,7 @@ test('why of a port that is not selected yet shows the verdict of the operator',
   await eventually(async () => {
     const { code, out } = await multinic('why', late.id)
     assert.equal(code, 0)
-    assert.match(out, new RegExp(`^port ${late.id} {2}ignored\\n {2}VM ${worker.id}, OpenstackConfig .*/main\\n`))
+    assert.match(out, new RegExp(`^port ${late.id} {2}ignored\\n {2}VM worker-1, OpenstackConfig .*/main\\n`))
     assert.match(
       out,
       /the status of the port is BUILD\n {2}→ Wait until the status changes, or extend openstackPortAllowedStatuses\./,
@@ -106,6 +106,9 @@ test('status with a kubeconfig shows the state of the OpenstackConfig', async ()
     const { out } = await multinic('status', '--kubeconfig', environment.api.kubeconfig)
     assert.match(out, /OpenstackConfig multinic-system\/main {2}Ready {2}ports 1\/2 {2}synced (now|\d+s ago)/)
     assert.match(out, /ignored ports: 1 StatusNotAllowed/)
-    assert.match(out, /worker-1 {2}Pending\n(.*\n)*.*○ multinic0 {2}Pending {2}10\.10\.0\.\d+\/24 {2}mtu 9000/)
+    assert.match(
+      out,
+      /worker-1 {2}Pending\n(.*\n)*.*○ multinic0 {2}Pending {2}10\.10\.0\.\d+\/24 {2}storage {2}mtu 9000/,
+    )
   })
 })

@@ -7,11 +7,12 @@ import type { InventoryRecord, SearchHit } from '../contract/inventory.ts'
 
 export function hitsIn(records: readonly InventoryRecord[], word: string): SearchHit[] {
   const address = canonical(word.split('/', 1)[0] ?? word) ?? word.toLowerCase()
-  return records.flatMap(({ providerId, nodeName, instanceId, config }) => {
+  return records.flatMap(({ providerId, nodeName, instanceId, instanceName, config }) => {
     const place = { providerId, nodeName }
     const ofNode: SearchHit[] = [
       { kind: 'node', value: nodeName, ...place },
       { kind: 'vm', value: instanceId, ...place },
+      ...(instanceName && instanceName !== nodeName ? [{ kind: 'vm' as const, value: instanceName, ...place }] : []),
     ]
     const ofNics = config.interfaces.flatMap((nic): SearchHit[] => {
       const here = { ...place, ...(nic.name && { interface: nic.name }) }
@@ -24,6 +25,8 @@ export function hitsIn(records: readonly InventoryRecord[], word: string): Searc
           ? [{ kind: 'mac' as const, value: nic.macAddress, ...here }]
           : []),
         ...(nic.portId?.startsWith(word) ? [{ kind: 'port' as const, value: nic.portId, ...here }] : []),
+        ...(nic.subnetName?.startsWith(word) ? [{ kind: 'subnet' as const, value: nic.subnetName, ...here }] : []),
+        ...(nic.networkName?.startsWith(word) ? [{ kind: 'network' as const, value: nic.networkName, ...here }] : []),
       ]
     })
     return [...ofNode.filter(({ value }) => value.startsWith(word)), ...ofNics]

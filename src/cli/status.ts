@@ -17,6 +17,11 @@ export interface NicView extends Observation {
   addresses: string[]
   mtu?: number
   portId?: string
+  subnetName?: string
+  subnetId?: string
+  networkName?: string
+  networkId?: string
+  alias?: string
   link?: string
   reason?: string
   message?: string
@@ -28,6 +33,7 @@ export interface NicView extends Observation {
 export interface NodeView {
   nodeName: string
   instanceId: string
+  instanceName?: string
   state: string
   updatedAt: string
   reason?: string
@@ -97,9 +103,10 @@ function emptyLast(a: string, b: string): number {
 }
 
 function nodeView(record: InventoryRecord, now: Date, source: string): NodeView {
-  const { nodeName, instanceId, updatedAt } = record
+  const { nodeName, instanceId, instanceName, updatedAt } = record
   const interfaces = nicViews(record, now, nic => (nic.source ?? '') === source)
-  return { nodeName, instanceId, state: stateOf(record), updatedAt, ...whyOf(record), interfaces }
+  const names = { nodeName, instanceId, ...defined({ instanceName }) }
+  return { ...names, state: stateOf(record), updatedAt, ...whyOf(record), interfaces }
 }
 
 type WireNic = InventoryRecord['config']['interfaces'][number]
@@ -111,13 +118,14 @@ export function nicViews(record: InventoryRecord, now: Date, among: (nic: WireNi
 }
 
 export function nicView({ requested, state, differences }: Comparison, now: Date): NicView {
-  const { name, macAddress, mtu, portId } = requested
+  const { name, macAddress, mtu, portId, subnetName, subnetId, networkName, networkId, alias } = requested
   return {
     name,
     status: state?.status ?? 'Pending',
     macAddress,
     addresses: addressesOf(requested),
     ...defined({ mtu, portId, link: state?.observed?.link, pending: state?.pending }),
+    ...defined({ subnetName, subnetId, networkName, networkId, alias }),
     ...whyOf(state ?? {}),
     differences,
     ...observationOf(state ?? {}, now),

@@ -99,7 +99,7 @@ const conditions = [fields('type status reason message lastTransitionTime observ
 const foreignConditions = [fields('type status reason lastTransitionTime lastHeartbeatTime')] as const
 
 const interfaces = [
-  fields('id name macAddress portId address cidr mtu gateway networkId subnetId source', {
+  fields('id name macAddress portId address cidr mtu gateway networkId subnetId source subnetName networkName alias', {
     addresses: [text],
     routes: [fields('destination nexthop')],
   }),
@@ -121,11 +121,11 @@ const secretRef = fields('name key')
 
 const openstackConfig = whole({
   spec: fields('subnetID subnetName deletionPolicy', {
-    subnets: [fields('id name index')],
+    subnets: [fields('id name index alias')],
     subnetIDs: [text],
     cloudSecretRef: fields('name key cloud'),
     vmNames: [text],
-    vmSelector: fields('namePattern', { tags: [text] }),
+    vmSelector: fields('namePattern clusterNodes', { tags: [text] }),
     credentials: fields('openstackProviderID k8sProviderID projectID'),
     settings,
     secrets: {
@@ -148,7 +148,7 @@ const openstackConfig = whole({
 })
 
 const nodeConfig = whole({
-  spec: fields('providerId nodeName instanceId specHash', { interfaces }),
+  spec: fields('providerId nodeName instanceId instanceName specHash', { interfaces }),
   status: fields('observedGeneration observedSpecHash lastProcessed lastJobName state nics failedAttempts bootID', {
     conditions,
     interfaceStatuses: [

@@ -28,5 +28,16 @@ export function terminalIo(env: Environment, language: Language): Io {
       return stdout.rows
     },
     now: () => new Date(),
+    confirm: process.stdin.isTTY && stdout.isTTY ? confirm : undefined,
+  }
+}
+
+async function confirm(question: string): Promise<boolean> {
+  const { createInterface } = await import('node:readline/promises')
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await lines.question(question)).trim())
+  } finally {
+    lines.close()
   }
 }

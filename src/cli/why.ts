@@ -22,6 +22,7 @@ export interface NodeWhy {
   providerId: string
   nodeName: string
   instanceId: string
+  instanceName?: string
   state: string
   reason?: string
   message?: string
@@ -38,12 +39,13 @@ export interface Why {
 /** Records that match exactly: whole nodes, or nodes with the one NIC that matches. */
 export function nodesAbout(what: string, records: readonly InventoryRecord[], now: Date): NodeWhy[] {
   return records.flatMap(record => {
-    const whole = record.nodeName === what || record.instanceId === what
+    const whole = [record.nodeName, record.instanceId, record.instanceName].includes(what)
     const interfaces = whysOf(record, now, nic => whole || isAbout(what, nic))
     if (!whole && interfaces.length === 0) return []
-    const { providerId, nodeName, instanceId, reason, message, remedy } = record
+    const { providerId, nodeName, instanceId, instanceName, reason, message, remedy } = record
     const text = { ...(reason && { reason }), ...(message && { message }), ...(remedy && { remedy }) }
-    return [{ providerId, nodeName, instanceId, state: stateOf(record), ...text, interfaces }]
+    const node = { providerId, nodeName, instanceId, ...(instanceName && { instanceName }) }
+    return [{ ...node, state: stateOf(record), ...text, interfaces }]
   })
 }
 

@@ -82,6 +82,7 @@ const good: ClusterFacts = {
   nodes: [aNode('a'), aNode('b')],
   configs: [],
   sources: [],
+  podNetworks: { addresses: [] },
 }
 
 test('services that answered at the last sync are named with its time', () => {

@@ -9,6 +9,7 @@ import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { NodeObject } from '../../kube/types.ts'
 import { type Finding, ok, some, unreadable } from './finding.ts'
 import { aboutConfigs } from './node-configs.ts'
+import { aboutPodAddresses, type PodNetworks } from './pod-addresses.ts'
 import { aboutSources } from './services.ts'
 
 export interface Definition {
@@ -25,8 +26,10 @@ export interface Workload {
   component?: string
   /** Its ServiceAccount. */
   account?: string
-  /** A controller with NODE_CONDITION. */
-  setsNodeCondition?: boolean
+  /** Options of a controller that need rights of their own, and where: by default in its namespace. */
+  options?: readonly { name: string; namespaces?: readonly string[] }[]
+  /** WATCH_NAMESPACES of an operator: it needs rights to objects and Secrets only there. */
+  watchedNamespaces?: readonly string[]
   /** Port of its Pods that serves /readyz. */
   readyzAt?: { port: number; tls: boolean }
   desired: number
@@ -61,6 +64,7 @@ export interface ClusterFacts {
   nodes: readonly NodeObject[] | undefined
   configs: readonly NodeConfig[] | undefined
   sources: readonly OpenstackConfig[] | undefined
+  podNetworks: PodNetworks
 }
 
 const minMinor = 20
@@ -91,6 +95,7 @@ export function findingsOf(facts: ClusterFacts, namespace: string, now: Date): F
     ...aboutInternalIps(facts),
     ...aboutConfigs(facts.configs, now),
     ...aboutSources(facts.sources, now),
+    ...aboutPodAddresses(facts.podNetworks, facts.configs),
   ]
 }
 

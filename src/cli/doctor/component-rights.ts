@@ -98,6 +98,28 @@ nodeCondition:
       verbs:
         - patch
   namespace: []
+nodeLabels:
+  cluster:
+    - apiGroups:
+        - ""
+      resources:
+        - nodes
+      verbs:
+        - patch
+  namespace: []
+networkAttachments:
+  cluster: []
+  namespace:
+    - apiGroups:
+        - k8s.cni.cncf.io
+      resources:
+        - network-attachment-definitions
+      verbs:
+        - list
+        - watch
+        - create
+        - patch
+        - delete
 operator:
   cluster:
     - apiGroups:
@@ -156,7 +178,14 @@ operator:
         - create
         - update
 viola:
-  cluster: []
+  cluster:
+    - apiGroups:
+        - ""
+      resources:
+        - nodes
+      verbs:
+        - list
+        - watch
   namespace:
     - apiGroups:
         - multinic.io

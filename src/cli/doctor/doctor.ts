@@ -16,7 +16,8 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isNotFound } from '../../kube/errors.ts'
 import { crds, deployments, namespaces, nodes } from '../../kube/resources.ts'
 import type { Resource } from '../../kube/types.ts'
-import { textOf } from '../api.ts'
+import { type AccessFlags, accessFrom } from '../access.ts'
+import { type Api, connectApi, textOf } from '../api.ts'
 import { type Cluster, type ClusterFlags, withCluster } from '../cluster.ts'
 import type { Ending, Io } from '../io.ts'
 import { whyUnreachable } from '../network-errors.ts'
@@ -24,10 +25,11 @@ import { type Format, print } from '../output.ts'
 import { harmless, type Tone } from '../render/paint.ts'
 import { type AgentPolicy, type ClusterFacts, type Definition, findingsOf, type Workload } from './checks.ts'
 import type { Finding } from './finding.ts'
+import { podNetworksIn } from './pod-addresses.ts'
 import { readinessOf } from './readiness.ts'
 import { rightsOf } from './rights.ts'
 
-export interface DoctorFlags extends ClusterFlags {
+export interface DoctorFlags extends ClusterFlags, AccessFlags {
   output?: Format
   /** URLs of components to check as well. */
   url?: string[]
@@ -40,8 +42,9 @@ const signs: Record<Finding['level'], [tone: Tone, sign: string]> = {
 }
 
 export async function doctor(io: Io, flags: DoctorFlags): Promise<Ending> {
+  const api = connectApi(accessFrom(flags, io))
   const inCluster = await withCluster(io, flags, async cluster =>
-    findingsOf(await factsOf(cluster, io.now()), cluster.namespace, io.now()),
+    findingsOf(await factsOf(cluster, api, io.now()), cluster.namespace, io.now()),
   )
   const findings = [...inCluster, ...(await Promise.all((flags.url ?? []).map(checkUrl)))]
   await print(io, flags.output, {
@@ -56,7 +59,7 @@ export async function doctor(io: Io, flags: DoctorFlags): Promise<Ending> {
   return findings.some(({ level }) => level === 'bad') ? 'no' : 'yes'
 }
 
-async function factsOf({ kube, namespace }: Cluster, now: Date): Promise<ClusterFacts> {
+async function factsOf({ kube, namespace }: Cluster, api: Api, now: Date): Promise<ClusterFacts> {
   const answer = await kube.raw('GET', '/version')
   const { major = '1', minor = '0' } = answer.body as { major?: string; minor?: string }
   const date = Date.parse(String(answer.headers['date'] ?? ''))
@@ -81,6 +84,7 @@ async function factsOf({ kube, namespace }: Cluster, now: Date): Promise<Cluster
     nodes: allNodes,
     configs,
     sources,
+    podNetworks: await podNetworksIn(kube, () => api.verdicts({ taken: 'true' })),
   }
 }
 
@@ -161,7 +165,8 @@ async function workloadsIn(kube: KubeClient, namespace: string): Promise<Cluster
       account: one.spec?.template?.spec?.serviceAccountName ?? 'default',
       desired: one.spec?.replicas ?? 1,
       ready: one.status?.readyReplicas ?? 0,
-      setsNodeCondition: variableOf(one, 'NODE_CONDITION') === 'true',
+      options: optionsOf(one),
+      watchedNamespaces: wordsIn(variableOf(one, 'WATCH_NAMESPACES')),
       ...readyzOf(one),
     }))
   } catch (error) {
@@ -172,6 +177,19 @@ async function workloadsIn(kube: KubeClient, namespace: string): Promise<Cluster
 function variableOf({ spec }: DeploymentObject, name: string): string | undefined {
   const variables = spec?.template?.spec?.containers?.[0]?.env ?? []
   return variables.findLast(one => one.name === name)?.value
+}
+
+function optionsOf(one: DeploymentObject): NonNullable<Workload['options']> {
+  const flags = Object.entries({ nodeCondition: 'NODE_CONDITION', nodeLabels: 'NODE_LABELS' })
+  const namespaces = wordsIn(variableOf(one, 'ATTACHMENT_NAMESPACES'))
+  return [
+    ...flags.flatMap(([name, variable]) => (variableOf(one, variable) === 'true' ? [{ name }] : [])),
+    ...(namespaces.length > 0 ? [{ name: 'networkAttachments', namespaces }] : []),
+  ]
+}
+
+function wordsIn(text = ''): string[] {
+  return text.split(',').flatMap(word => word.trim() || [])
 }
 
 function readyzOf({ spec }: DeploymentObject): Pick<Workload, 'readyzAt'> {

@@ -31,9 +31,11 @@ export async function rightsOf(
   workloads: readonly Workload[],
 ): Promise<ComponentRights[]> {
   const rules = parse(componentRights) as Rules
-  const known = workloads.flatMap(({ component = '', account, setsNodeCondition }) => {
-    const needed = [rules[component], ...(setsNodeCondition ? [rules['nodeCondition']] : [])]
-    const required = needed.flatMap(one => (one ? rightsIn(one, namespace) : []))
+  const known = workloads.flatMap(({ component = '', account, options = [], watchedNamespaces }) => {
+    const required = [{ name: component }, ...options].flatMap(({ name, namespaces = [namespace] }) => {
+      const own = rules[name]
+      return own ? namespaces.flatMap(one => rightsIn(own, one, watchedNamespaces)) : []
+    })
     return account !== undefined && required.length > 0 ? [{ account, required }] : []
   })
   return Promise.all(
@@ -49,7 +51,12 @@ export async function rightsOf(
   )
 }
 
-function rightsIn({ cluster = [], namespace: here = [] }: Rules[string], namespace: string): Right[] {
+/** Without watched namespaces, the rules of the cluster are needed in all of it. */
+function rightsIn(
+  { cluster = [], namespace: here = [] }: Rules[string],
+  namespace: string,
+  watched: readonly string[] = [],
+): Right[] {
   const of = (rules: readonly Rule[], where: { namespace?: string }) =>
     rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [undefined] }) =>
       apiGroups.flatMap(group =>
@@ -72,7 +79,8 @@ function rightsIn({ cluster = [], namespace: here = [] }: Rules[string], namespa
         ),
       ),
     )
-  return [...of(cluster, {}), ...of(here, { namespace })]
+  const everywhere = watched.length > 0 ? watched.flatMap(one => of(cluster, { namespace: one })) : of(cluster, {})
+  return [...everywhere, ...of(here, { namespace })]
 }
 
 async function isAllowed(kube: KubeClient, user: string, right: Right): Promise<boolean> {

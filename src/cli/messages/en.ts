@@ -1,6 +1,8 @@
 /**
  * Texts of the CLI in English: help, and what the commands print. Names of states, reasons and fields are never translated.
  */
+import type { RolloutProgress } from '../../contract/agent-rollout.ts'
+
 const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
 
 export const en = {
@@ -21,7 +23,7 @@ export const en = {
     operatorUrl: 'URL of the operator, if it is not the one of the inventory ($MULTINIC_OPERATOR_URL)',
     timeFormats: '2026-01-31T10:00:00Z, or 90m for 90 minutes ago',
     kubeconfig: 'kubeconfig of the cluster ($KUBECONFIG)',
-    context: 'context in the kubeconfig',
+    context: 'context in the kubeconfig; counts more than the URLs in the environment',
     namespace: 'namespace of MultiNIC (default: multinic-system)',
     integer: 'must be an integer from 1 to 1000.',
     operator: 'sync OpenStack ports to node configs (management cluster)',
@@ -42,7 +44,7 @@ export const en = {
     historyNode: 'name of the node',
     historyAt: 'show the state at this time instead',
     historyLimit: 'maximum number of changes (default: 100)',
-    find: 'find an IP, MAC, port, VM or node by prefix',
+    find: 'find an IP, MAC, port, VM, node, subnet or network by prefix',
     findWhat: 'beginning of the address, ID or name',
     findAt: 'search the state at this time',
     findEver: 'list every interface that has or ever had this complete IP, MAC or port ID',
@@ -51,8 +53,28 @@ export const en = {
     checkNow: 'let an agent look at this node now, and show what it found',
     retry: 'apply the config of a node again now, and wait for the result (exit code 1 if it failed)',
     retryNode: 'name of the node',
+    rollout: 'run the agent again on configured nodes, in waves',
+    rolloutAgent:
+      'give all configured nodes the current agent image and settings, and wait (exit code 1 if nodes fail)',
+    rolloutStatus: 'show how far the last request is (exit code 1 if nodes failed)',
+    rolloutTimeout: 'maximum wait; the rollout goes on without the CLI (default: 5m)',
+    rolloutCancel: 'withdraw the request: nodes that still wait keep the agent that they have',
     retryInterface: 'the interface that you repaired, such as multinic1; the agent applies all of the node',
     timeout: 'maximum wait (default: 5m)',
+    renumber: 'show interfaces that have another number than their subnet, and move them on request',
+    renumberPlan: 'show what would move (default)',
+    renumberApply:
+      'ask the operator to move them, one interface of one node at a time, and wait (exit code 1 if not all moved)',
+    renumberCancel: 'withdraw the request: no further interface moves',
+    renumberConfig: 'only this OpenstackConfig, as namespace/name or name',
+    renumberNode: 'only this node (repeatable)',
+    renumberSubnet: 'only interfaces of the subnet with this name',
+    renumberNamespace: 'only OpenstackConfigs in this namespace',
+    renumberBizKubeconfig: 'kubeconfig of the cluster of the nodes, if it is another one',
+    renumberBizContext: 'context of the cluster of the nodes',
+    renumberSkipPodCheck: 'move although it is not known whether Pods use the interfaces',
+    renumberYes: 'do not ask for confirmation',
+    renumberKubeconfig: 'kubeconfig of the management cluster ($KUBECONFIG)',
     noWait: 'do not wait for the result',
     export: 'write all nodes and NICs (default: CSV)',
     exportAt: 'export the state at this time',
@@ -79,6 +101,20 @@ export const en = {
     migrateConfig: 'only this MultiNicBizConfig',
     migrateNode: 'only this node',
     migrateTimeout: 'maximum wait for each node (default: 5m)',
+  },
+  rollout: {
+    requested: (at: string) => `agent rollout requested: ${at}`,
+    cancelled: 'agent rollout withdrawn: nodes that still wait keep the agent that they have',
+    none: (namespace: string) => `no agent rollout is requested in namespace ${namespace}`,
+    notEnded: 'the rollout has not ended; it goes on. Run multinic rollout status',
+    progress: ({ nodes, updated, running, waiting, failed, leftOut }: RolloutProgress) =>
+      [
+        `${updated} of ${count(nodes, 'node')} updated`,
+        ...(running ? [`${running} running`] : []),
+        ...(waiting ? [`${waiting} waiting`] : []),
+        ...(failed ? [`${failed} failed`] : []),
+        ...(leftOut ? [`${leftOut} left out, because not configured as requested`] : []),
+      ].join(', '),
   },
   notFound: (what: string) => `not found: no node, VM, port, IP or MAC matches "${what}"`,
   nodeNotFound: (name: string) => `not found: no node is named ${name}`,
@@ -122,6 +158,7 @@ export const en = {
     value: 'VALUE',
     node: 'NODE',
     interface: 'INTERFACE',
+    subnet: 'SUBNET',
     provider: 'PROVIDER',
     state: 'STATE',
     vm: 'VM',
@@ -152,6 +189,21 @@ export const en = {
     impossible: 'cannot be planned',
     nothing: 'nothing to do',
     dryRun: 'dry run, nothing was changed',
+  },
+  renumber: {
+    nothing: 'every interface has the number of its subnet',
+    ready: 'can move',
+    usedBy: (pods: string, more: number) =>
+      `used by Pod ${pods}${more > 0 ? ` and ${more} more` : ''}: stop it, or move it to another node`,
+    notChecked: (why: string) => `Pods not checked: ${why}`,
+    refused: (number: number) => `${count(number, 'interface')} cannot move now; see the table`,
+    limited: (config: string, max: number, all: number) =>
+      `${config}: the first ${max} of ${all} moves are requested; run the command again for the others`,
+    confirm: (number: number) =>
+      `Renumber ${count(number, 'interface')}? Each one is interrupted for a moment, and programs that use its old name must change. [y/N] `,
+    requested: (config: string, number: number) => `${config}: ${count(number, 'move')} requested`,
+    cancelled: (config: string) => `${config}: the request is withdrawn; a move that an agent has begun completes`,
+    noRequest: 'no OpenstackConfig has a request to renumber',
   },
 }
 

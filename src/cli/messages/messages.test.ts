@@ -28,6 +28,7 @@ test('help is in Korean with --lang ko, and no line of it is left in English', a
     ['status'],
     ['why'],
     ['plan'],
+    ['renumber'],
     ['doctor'],
     ['migrate'],
     ['migrate', 'apply'],

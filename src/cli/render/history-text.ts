@@ -7,6 +7,7 @@ import { addressesOf } from '../../contract/interfaces.ts'
 import type { HistoryEntry, InventoryRecord } from '../../contract/inventory.ts'
 import type { RenderOptions } from '../output.ts'
 import { stateOf } from '../status.ts'
+import { nameText } from './names.ts'
 import type { Tone } from './paint.ts'
 
 const tones: Record<HistoryEntry['what'], Tone> = { created: 'good', config: 'strong', status: 'dim', removed: 'bad' }
@@ -30,26 +31,39 @@ export function changesOf(before: InventoryRecord | undefined, after: InventoryR
   const names = [...new Set([...old.keys(), ...now.keys()])]
   return names.flatMap(name => {
     const [was, is] = [old.get(name), now.get(name)]
-    if (was === is) return []
-    if (was === undefined) return [`+ ${name}  ${is}`]
-    return is === undefined ? [`- ${name}  ${was}`] : [`~ ${name}  ${was} → ${is}`]
+    if (was?.value === is?.value) return []
+    if (was === undefined) return [`+ ${name}  ${is?.text}`]
+    return is === undefined ? [`- ${name}  ${was.text}`] : [`~ ${name}  ${was.text} → ${is.text}`]
   })
 }
 
+/** Values are compared, texts are shown: a name alone is no change. */
+interface Line {
+  value: string
+  text: string
+}
+
 /** Everything that can change, by a stable name, so that a change shows the old and the new value. */
-function linesOf(record: InventoryRecord | undefined): Map<string, string> {
+function linesOf(record: InventoryRecord | undefined): Map<string, Line> {
   if (!record) return new Map()
-  const nics = record.config.interfaces.flatMap((nic, at): [string, string][] => {
+  const { instanceId, instanceName } = record
+  const nics = record.config.interfaces.map((nic, at): [string, Line] => {
     const name = nic.name ?? `multinic${nic.id ?? at}`
     const facts = [addressesOf(nic).join(' '), nic.mtu && `mtu ${nic.mtu}`, nic.macAddress, nic.portId]
-    return [[name, facts.filter(Boolean).join(' ')]]
+    const value = facts.filter(Boolean).join(' ')
+    const network = nic.subnetName ?? nic.networkName
+    return [name, { value, text: network ? `${value} (${network})` : value }]
   })
-  const states = comparisonsOf(record).map(({ requested, state }): [string, string] => [
+  const states = comparisonsOf(record).map(({ requested, state }): [string, Line] => [
     `${requested.name} state`,
-    stateText(state?.status ?? 'Pending', state?.reason),
+    same(stateText(state?.status ?? 'Pending', state?.reason)),
   ])
-  const state: [string, string] = ['node state', stateText(stateOf(record), record.reason)]
-  return new Map([['VM', record.instanceId], state, ...nics, ...states])
+  const vm = { value: instanceId, text: nameText(instanceName, instanceId, { wide: true }) }
+  return new Map([['VM', vm], ['node state', same(stateText(stateOf(record), record.reason))], ...nics, ...states])
+}
+
+function same(text: string): Line {
+  return { value: text, text }
 }
 
 function stateText(state: string, reason: string | undefined): string {

@@ -9,16 +9,19 @@ import type { CheckedNic } from '../checked.ts'
 import type { Messages } from '../messages/en.ts'
 import type { RenderOptions } from '../output.ts'
 import { nicViews, stateOf } from '../status.ts'
+import { nameText } from './names.ts'
 import { comparisonLines, differenceTexts, observedCell } from './observation.ts'
 import { toneOf } from './paint.ts'
 import { table } from './table.ts'
 
 export const hitColumns = ['kind', 'value', 'providerId', 'nodeName', 'interface'] as const
-export const hitStateColumns = ['status', 'observedAt', 'notVerifiedSince'] as const
+export const hitStateColumns = ['status', 'observedAt', 'notVerifiedSince', 'instanceName', 'subnetName'] as const
 
 /** A match, with the state of the interface or node that it is about. */
 export interface HitView extends SearchHit, Observation {
   instanceId?: string
+  instanceName?: string
+  subnetName?: string
   status?: string
   differences?: Deviation['differences']
 }
@@ -27,13 +30,15 @@ export interface HitView extends SearchHit, Observation {
 export function hitView(hit: SearchHit, records: readonly InventoryRecord[], now: Date): HitView {
   const record = records.find(one => one.providerId === hit.providerId && one.nodeName === hit.nodeName)
   if (!record) return hit
-  const { instanceId } = record
+  const { instanceId, instanceName } = record
   const nics = nicViews(record, now)
   const nic = nics.find(({ name }) => name === hit.interface)
   const { observedAt, notVerifiedSince } = nic ?? oldestOf(nics) ?? {}
   return {
     ...hit,
     instanceId,
+    ...(instanceName !== undefined && { instanceName }),
+    ...(nic?.subnetName !== undefined && { subnetName: nic.subnetName }),
     status: nic?.status ?? stateOf(record),
     ...(observedAt !== undefined && { observedAt }),
     ...(notVerifiedSince !== undefined && { notVerifiedSince }),
@@ -53,21 +58,33 @@ export function oldestOf<T extends Observation>(observations: readonly T[]): T |
 /** Wide: with the VM of the node. */
 export function hitLines(hits: readonly HitView[], options: RenderOptions): string[] {
   const { paint, wide, texts, columns } = options
-  const { kind, value, node, interface: nic, provider, status, observed, difference, vm } = texts.columns
+  const { kind, value, node, interface: nic, subnet, provider, status, observed, difference, vm } = texts.columns
+  const hasSubnets = hits.some(({ kind, subnetName }) => kind !== 'subnet' && subnetName)
   const isDifferent = hits.some(({ differences = [] }) => differences.length > 0)
-  const head = [kind, value, node, nic, status, observed, ...(isDifferent ? [difference] : []), provider]
+  const head = [
+    kind,
+    value,
+    node,
+    nic,
+    ...(hasSubnets ? [subnet] : []),
+    status,
+    observed,
+    ...(isDifferent ? [difference] : []),
+    provider,
+  ]
   const rows = hits.map(hit => [
     hit.kind,
     { text: hit.value, tone: 'strong' as const },
     hit.nodeName,
     hit.interface,
+    ...(hasSubnets ? [hit.subnetName] : []),
     { text: hit.status ?? '', tone: toneOf(hit.status) },
     observedCell(hit, options),
     ...(isDifferent ? [differenceTexts({ differences: hit.differences ?? [] }, texts).join('; ')] : []),
     hit.providerId,
-    ...(wide ? [hit.instanceId] : []),
+    ...(wide ? [nameText(hit.instanceName, hit.instanceId ?? '', options)] : []),
   ])
-  const optional = [head.indexOf(provider), head.indexOf(observed), head.indexOf(kind)]
+  const optional = [provider, subnet, observed, kind].map(one => head.indexOf(one))
   return table([...head, ...(wide ? [vm] : [])], rows, paint, { columns, optional })
 }
 

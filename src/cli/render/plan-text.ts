@@ -5,6 +5,7 @@
 import { addressesOf } from '../../contract/interfaces.ts'
 import { type PlanAnswer, verdictKind } from '../../contract/operator-api.ts'
 import type { RenderOptions } from '../output.ts'
+import { nameText, subnetText } from './names.ts'
 import type { Tone } from './paint.ts'
 import { reasonLines } from './reason.ts'
 import { aligned } from './table.ts'
@@ -53,12 +54,15 @@ function headline(name: string, { nodes, error }: PlanAnswer, { paint, texts: { 
   return `${paint('strong', `OpenstackConfig ${name}`)}  ${result}; ${plan.dryRun}`
 }
 
-function nodeLines({ nodeName, instanceId, action, interfaces, why }: Node, { paint, texts }: RenderOptions): string[] {
+function nodeLines(node: Node, options: RenderOptions): string[] {
+  const { nodeName, instanceId, instanceName, action, interfaces, why } = node
+  const { paint, texts } = options
   const { sign, tone } = signs[action]
   const nics = aligned(
     interfaces.map(nic => [
       nic.name,
       addressesOf(nic).join(' '),
+      subnetText(nic, options),
       nic.mtu === undefined ? '' : `mtu ${nic.mtu}`,
       nic.macAddress,
       nic.portId && `${texts.port} ${nic.portId}`,
@@ -66,7 +70,7 @@ function nodeLines({ nodeName, instanceId, action, interfaces, why }: Node, { pa
     paint,
   )
   return [
-    `${paint(tone, `${sign} ${nodeName}  ${texts.plan[action]}`)}  ${paint('dim', `VM ${instanceId}`)}`,
+    `${paint(tone, `${sign} ${nodeName}  ${texts.plan[action]}`)}  ${paint('dim', `VM ${nameText(instanceName, instanceId, options)}`)}`,
     ...why.map(line => `    ${line}`),
     ...(action === 'keep' ? [] : nics.map(line => `    ${line}`)),
   ]

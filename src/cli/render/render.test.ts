@@ -119,6 +119,15 @@ test('history: added, removed and changed interfaces', () => {
   assert.ok(changesOf(before, undefined).every(change => change.startsWith('- ')))
 })
 
+test('history: a name alone is no change, and a changed interface shows its subnet', () => {
+  const before = aRecord('w1')
+  const after = structuredClone({ ...before, instanceName: 'web' })
+  Object.assign(after.config.interfaces[0] ?? {}, { subnetName: 'storage' })
+  assert.deepEqual(changesOf(before, after), [])
+  Object.assign(after.config.interfaces[0] ?? {}, { mtu: 9000 })
+  assert.match(changesOf(before, after)[0] ?? '', /^~ multinic0 .* → .*mtu 9000 .*\(storage\)$/)
+})
+
 test('check: a remedy is printed once, however many NICs need it', () => {
   const one = { providerId: 'p1', nodeName: 'w1', interface: 'multinic0', status: 'Failed' as const, delivered: true }
   const wrong = { ...one, reason: 'InterfaceNameInUse', remedy: 'Rename that device.', differences: [] }

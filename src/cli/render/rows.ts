@@ -37,6 +37,10 @@ const nicColumns = [
   'notVerifiedSince',
   'pending',
   'differences',
+  'instanceName',
+  'subnetName',
+  'networkName',
+  'alias',
 ]
 
 export function statusRows(providers: readonly ProviderView[]): (string | undefined)[][] {
@@ -60,8 +64,8 @@ export function nicTable(providers: readonly ProviderView[], paint: Paint): stri
 function nicsIn(providers: readonly ProviderView[]): Row[] {
   return providers.flatMap(({ providerId, configs }) =>
     configs.flatMap(({ name: config, nodes }) =>
-      nodes.flatMap(({ nodeName, instanceId, state, reason, updatedAt, interfaces }): Row[] => {
-        const node = { providerId, config, nodeName, instanceId, state, updatedAt }
+      nodes.flatMap(({ nodeName, instanceId, instanceName, state, reason, updatedAt, interfaces }): Row[] => {
+        const node = { providerId, config, nodeName, instanceId, instanceName, state, updatedAt }
         if (interfaces.length === 0) return [{ ...node, reason }]
         return interfaces.map(({ name, addresses, mtu, pending, differences, ...nic }) => ({
           ...node,
@@ -95,27 +99,36 @@ const whyColumns = [
   'notVerifiedSince',
   'pending',
   'differences',
+  'instanceName',
+  'subnetName',
+  'networkName',
+  'alias',
 ]
 
 export function whyRows({ nodes, verdicts }: Why): (string | undefined)[][] {
-  const ofNodes = nodes.flatMap(({ providerId, nodeName, instanceId, interfaces, state, ...rest }): Row[] => {
-    const node = { providerId, nodeName, instanceId }
-    if (interfaces.length === 0) return [{ ...node, status: state, ...rest }]
-    return interfaces.map(({ name, addresses: _, mtu: __, stages: passed, clamped, pending, differences, ...nic }) => ({
-      ...node,
-      ...nic,
-      interface: name,
-      ...passed,
-      clamped: clamped?.join(' '),
-      pending: pending?.reason,
-      differences: differenceTexts({ differences }, en).join('; '),
-    }))
-  })
+  const ofNodes = nodes.flatMap(
+    ({ providerId, nodeName, instanceId, instanceName, interfaces, state, ...rest }): Row[] => {
+      const node = { providerId, nodeName, instanceId, instanceName }
+      if (interfaces.length === 0) return [{ ...node, status: state, ...rest }]
+      return interfaces.map(
+        ({ name, addresses: _, mtu: __, stages: passed, clamped, pending, differences, ...nic }) => ({
+          ...node,
+          ...nic,
+          interface: name,
+          ...passed,
+          clamped: clamped?.join(' '),
+          pending: pending?.reason,
+          differences: differenceTexts({ differences }, en).join('; '),
+        }),
+      )
+    },
+  )
   const ofVerdicts = verdicts.map(
-    ({ vm, name, reason, ...rest }): Row => ({
+    ({ vm, vmName, name, reason, portSecurity: _, ...rest }): Row => ({
       ...rest,
       reason,
       instanceId: vm,
+      instanceName: vmName,
       interface: name,
       status: verdictKind(reason) === 'notManaged' ? 'not managed' : verdictKind(reason),
     }),

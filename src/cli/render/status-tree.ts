@@ -3,6 +3,7 @@
  */
 import type { RenderOptions } from '../output.ts'
 import type { ConfigView, NicView, NodeView, ProviderView } from '../status.ts'
+import { nameText, subnetText } from './names.ts'
 import { comparisonLines, observedCell } from './observation.ts'
 import { symbolOf, toneOf } from './paint.ts'
 import { ago, reasonLines } from './reason.ts'
@@ -57,12 +58,15 @@ function configNotes(state: NonNullable<ConfigView['state']>, options: RenderOpt
 function nodeBranches(nodes: readonly NodeView[], options: RenderOptions): Branch[] {
   const { paint, wide, texts } = options
   const heads = aligned(
-    nodes.map(({ nodeName, state, instanceId, updatedAt }): Cell[] => [
+    nodes.map(({ nodeName, state, instanceId, instanceName, updatedAt }): Cell[] => [
       { text: nodeName, tone: 'strong' },
       { text: state, tone: toneOf(state) },
       ...(wide
-        ? [`VM ${instanceId}`, { text: `${texts.changed} ${ago(updatedAt, options)}`, tone: 'dim' as const }]
-        : []),
+        ? [
+            `VM ${nameText(instanceName, instanceId, options)}`,
+            { text: `${texts.changed} ${ago(updatedAt, options)}`, tone: 'dim' as const },
+          ]
+        : [instanceName && instanceName !== nodeName ? `VM ${instanceName}` : '']),
     ]),
     paint,
   )
@@ -85,6 +89,7 @@ export function nicBranches(nics: readonly NicView[], options: RenderOptions): B
         { text: `${symbolOf(status)} ${name}`, tone: toneOf(status) },
         { text: status, tone: toneOf(status) },
         addresses.join(' '),
+        subnetText(nic, options),
         mtu === undefined ? '' : `mtu ${mtu}`,
         macAddress,
         ...(wide ? [portId && `${texts.port} ${portId}`, link && `link ${link}`] : []),
@@ -92,8 +97,8 @@ export function nicBranches(nics: readonly NicView[], options: RenderOptions): B
       ]
     }),
     paint,
-    // The MTU, then the MAC address.
-    { columns: columns && Math.max(1, columns - depth), optional: [3, 4] },
+    // The MTU, the MAC address, then the subnet.
+    { columns: columns && Math.max(1, columns - depth), optional: [4, 5, 3] },
   )
   return nics.map((nic, at) => ({
     text: heads[at] ?? nic.name,

@@ -6,6 +6,7 @@ import { stages } from '../../contract/inventory.ts'
 import { type OperatorVerdict, type VerdictKind, verdictKind } from '../../contract/operator-api.ts'
 import type { RenderOptions } from '../output.ts'
 import type { NicWhy, NodeWhy, Why } from '../why.ts'
+import { nameText, subnetText } from './names.ts'
 import { comparisonLines, observedCell } from './observation.ts'
 import { symbolOf, type Tone, toneOf } from './paint.ts'
 import { reasonLines } from './reason.ts'
@@ -21,10 +22,10 @@ export function whyLines({ nodes, verdicts }: Why, options: RenderOptions): stri
 
 function nodeLines(node: NodeWhy, options: RenderOptions): string[] {
   const { paint, texts } = options
-  const { nodeName, instanceId, providerId, state, interfaces } = node
+  const { nodeName, instanceId, instanceName, providerId, state, interfaces } = node
   return [
     `${paint('strong', `${texts.node} ${nodeName}`)}  ${paint(toneOf(state), state)}`,
-    `  ${paint('dim', `VM ${instanceId}, ${texts.provider} ${providerId}`)}`,
+    `  ${paint('dim', `VM ${nameText(instanceName, instanceId, options)}, ${texts.provider} ${providerId}`)}`,
     ...indented(reasonLines(node, options)),
     ...interfaces.flatMap(nic => ['', ...indented(nicLines(nic, options))]),
   ]
@@ -37,6 +38,7 @@ function nicLines(nic: NicWhy, options: RenderOptions): string[] {
     paint(toneOf(status), `${symbolOf(status)} ${name}`),
     paint(toneOf(status), status),
     addresses.join(' '),
+    subnetText(nic, options),
     portId && `${texts.port} ${portId}`,
     ...(wide ? [macAddress, mtu && `mtu ${mtu}`, link && `link ${link}`] : []),
   ]
@@ -77,7 +79,8 @@ export function verdictLines(
   selected = options.texts.selected,
 ): string[] {
   const { paint, texts } = options
-  const { portId, vm, config, name, reason } = verdict
+  const { portId, config, name, reason } = verdict
+  const vm = nameText(verdict.vmName, verdict.vm, options)
   const head = portId === undefined ? `VM ${vm}` : `${texts.port} ${portId}`
   const nicName = name ? `  ${name}` : ''
   const kind = verdictKind(reason)

@@ -4,6 +4,7 @@
  * Runs two processes: one `ip -batch` for everything except IPv6 rules, and `ip -6` for those.
  */
 import { type Family, hostPart } from '../contract/address.ts'
+import { type Interface, interfaceName } from '../contract/interfaces.ts'
 import { earlierFiles, profileDirectories } from './boot-order.ts'
 import type { HostContext } from './context.ts'
 import { findDhcpClients } from './dhcp-clients.ts'
@@ -26,6 +27,7 @@ import {
   parseNeighbours,
   parseRoutes,
   parseRules,
+  parseStacked,
   permanentMacOf,
 } from './observed.ts'
 import { allIndexes, filesOfIndex, isOurNetworkFile, macAddressIn, parseRecord, recordsDirectory } from './ownership.ts'
@@ -35,6 +37,8 @@ import { readRefusedAltnames } from './refused-altnames.ts'
 export interface ObserveOptions {
   /** NICs whose sysctls to read, in addition to those that multinic has configured. */
   macAddresses: readonly string[]
+  /** The names that NICs will get. */
+  requested?: readonly Pick<Interface, 'macAddress' | 'name'>[]
   /** An address. */
   apiServer?: string
   /** Questions to the kernel, as `ip` commands. */
@@ -55,7 +59,7 @@ const ipv6Address = /::|([0-9a-f]{1,4}:){7}/i
 
 export async function observe(context: HostContext, options: ObserveOptions): Promise<Observed> {
   const { host, networkManager, networkManagerError, networkd, paths } = context
-  const { macAddresses, apiServer, known, ipv4Only = false, lookups = [] } = options
+  const { macAddresses, requested = [], apiServer, known, ipv4Only = false, lookups = [] } = options
   const commands = ['address show', 'route show table all', 'rule list', 'neigh show']
   const ipv6 = hasSysctls(host, paths.ipv6Conf)
   const destinations = [
@@ -109,7 +113,20 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
     refusedAltnames: readRefusedAltnames(host, paths, bootID),
     bootID,
     ipv6,
+    ...(isRenumbered(requested, links) && { stackedElsewhere: await readStacked(host, links) }),
   }
+}
+
+function isRenumbered(requested: NonNullable<ObserveOptions['requested']>, links: readonly Link[]): boolean {
+  const names = new Set(allIndexes.map(interfaceName))
+  return requested.some(nic =>
+    linksByMac(links, nic.macAddress).some(link => link.name !== nic.name && names.has(link.name)),
+  )
+}
+
+async function readStacked(host: Host, links: readonly Link[]): Promise<number[]> {
+  const [raw] = await readIp(host, ['neigh show'], ['-f', 'bridge'])
+  return parseStacked(itemsOf(raw, 'neigh show'), links)
 }
 
 function deviceOf(family: Family, route: ObservedRoute | undefined): Observed['defaultDevices'] {

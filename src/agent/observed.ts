@@ -131,6 +131,8 @@ export interface Observed {
   bootID: string
   /** The kernel has IPv6. */
   ipv6: boolean
+  /** NICs under devices of other network namespaces, such as those of Pods. Read only if a NIC gets another of our names. */
+  stackedElsewhere?: number[]
 }
 
 export const tableMain = 254
@@ -224,6 +226,16 @@ export function parseNeighbours(raw: unknown[], links: readonly Link[]): Neighbo
     ...(lladdr === undefined ? {} : { macAddress: lladdr }),
     states: state,
   }))
+}
+
+/**
+ * NICs that receive frames for another unicast address: a macvlan or an ipvlan that is up adds it, in every network namespace.
+ * The list has the multicast addresses of each NIC too.
+ */
+export function parseStacked(raw: unknown[], links: readonly Link[]): number[] {
+  const index = ifindexes(links)
+  const isUnicast = ({ lladdr = '01' }: RawNeighbour) => Number.parseInt(lladdr.slice(0, 2), 16) % 2 === 0
+  return [...new Set((raw as RawNeighbour[]).filter(isUnicast).map(({ dev }) => index.get(dev) ?? 0))]
 }
 
 export function parseRoutes(raw: unknown[], index: ReadonlyMap<string, number>): ObservedRoute[] {

@@ -68,6 +68,11 @@ suite('upgrade from an older agent', { concurrency: 2 }, () => {
         checked.log,
       )
       assert.match(checked.report?.message ?? '', /remove rule to 10\.100\.0\.0\/24 lookup 100 priority 10100/)
+      const { mtu = 1500 } = older.input.interfaces[0] ?? {}
+      vm.ip('link', 'set', 'multinic0', 'mtu', '1280')
+      const edited = await vm.agent({ ...older.input, mode: 'check' }, env)
+      assert.deepEqual([edited.report?.verdict, edited.report?.reason], ['Drifted', 'Drifted'], 'an edit is drift')
+      vm.ip('link', 'set', 'multinic0', 'mtu', `${mtu}`)
       const streams = await pingEverything(vm, older.input.interfaces)
       const ran = await vm.agent(older.input, env)
       const lost = await Promise.all(streams.map(stream => stream.stop()))

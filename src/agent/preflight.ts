@@ -159,8 +159,12 @@ function upperDevices(
 }
 
 /** A rename, a smaller MTU or a link that goes down would disturb the devices on top. */
-export function hasUpperDevices(link: Link, { links }: Observed): Refusal | undefined {
+export function hasUpperDevices(link: Link, { links, stackedElsewhere }: Observed): Refusal | undefined {
   const names = links.filter(entry => entry.lower === link.name).map(entry => entry.name)
+  if (names.length === 0 && stackedElsewhere?.includes(link.ifindex)) {
+    const message = `a device in another network namespace, such as that of a Pod, uses ${link.name} as lower device; stop the Pod first`
+    return { reason: 'LinkHasUpperDevices', message }
+  }
   if (names.length === 0) return undefined
   const message = `${names.join(' and ')} ${names.length === 1 ? 'uses' : 'use'} ${link.name} as lower device; remove ${names.length === 1 ? 'it' : 'them'} first`
   return { reason: 'LinkHasUpperDevices', message }

@@ -6,7 +6,7 @@ import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
 import { type FieldError, type Interface, interfaceName } from '../contract/interfaces.ts'
 import type { ObservedInterface } from '../contract/node-config.ts'
 import type { Failure } from './apply.ts'
-import { describeChange } from './change.ts'
+import { type Change, describeChange } from './change.ts'
 import type { AgentRequest } from './input.ts'
 import { linkByIndex, linksByMac, type Observed } from './observed.ts'
 import { isOfOlderAgent, ownedNicOf, ownedNics } from './ownership.ts'
@@ -90,27 +90,27 @@ function noteOf(results: readonly PassResult[], index: number): Pick<InterfaceRe
 }
 
 /**
- * The report of a check or a dry run: every change that an apply would make is a difference. If an older agent configured all
- * NICs that differ, the reason says so: that is no drift, and the controller applies.
+ * The report of a check or a dry run: every change that an apply would make is a difference. An older agent routed packets by
+ * other rules, which is no drift: the reason says so, and the controller waits until somebody asks for a run.
  */
 export function checkedReport(request: AgentRequest, pass: PassResult, paths: Paths): AgentReport {
   const { plan, observed } = pass
   const dryRun = request.mode === 'plan'
   const owned = ownedNics(observed, paths)
-  const different = (nic: Interface, message: string): InterfaceResult => {
+  const different = (nic: Interface, message: string, changes: readonly Change[] = []): InterfaceResult => {
     if (dryRun) return { status: 'Pending', reason: 'Planned', message }
-    return isOfOlderAgent(ownedNicOf(owned, nic))
+    return isOfOlderAgent(ownedNicOf(owned, nic)) && changes.length > 0 && !changes.some(isDrift)
       ? { status: 'Pending', reason: 'ConfiguredByOlderAgent', message }
       : { status: 'Failed', reason: 'Drifted', message }
   }
   const interfaces = request.interfaces.map(nic => {
-    const changes = applyUnitOf(plan.units, nic.index)?.changes.map(describeChange)
-    const found = changes?.join('; ') ?? pass.failed.get(nic.index)?.message
+    const changes = applyUnitOf(plan.units, nic.index)?.changes
+    const found = changes?.map(describeChange).join('; ') ?? pass.failed.get(nic.index)?.message
     const result: InterfaceResult =
       unconfigured(nic, plan) ??
       (found === undefined
         ? { status: 'Configured', reason: 'InSync', ...noteOf([pass], nic.index) }
-        : different(nic, found))
+        : different(nic, found, changes))
     return nicReport(nic, result, observedOf(observed, nic))
   })
   const removals = plan.units.filter(unit => unit.purpose === 'remove')
@@ -123,6 +123,11 @@ export function checkedReport(request: AgentRequest, pass: PassResult, paths: Pa
   const message = [...messages, ...orphans].join('; ') || 'no changes'
   const reason = onlyOlder ? older : verdict
   return { ...emptyReport(request), ...factsOf(pass), verdict, reason, message, interfaces }
+}
+
+/** Every agent sets these as requested. Rules, routes, files and sysctls differ between agents. */
+function isDrift(change: Change): boolean {
+  return ['name', 'mtu', 'link'].includes(change.kind) || (change.kind === 'address' && !change.inPlace)
 }
 
 type Summary = Pick<AgentReport, 'verdict' | 'reason' | 'message'>

@@ -275,6 +275,7 @@ async function observeNode(context: AgentContext, known?: ObserveOptions['known'
   const { interfaces, nodeAddresses } = context.request
   return observe(context, {
     macAddresses: interfaces.map(nic => nic.macAddress),
+    requested: interfaces,
     ipv4Only: interfaces.every(nic => addressesOf(nic).every(address => !address.includes(':'))),
     lookups: policyRouting
       ? lookupCommands(

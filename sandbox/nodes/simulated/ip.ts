@@ -44,7 +44,7 @@ export function runIp(
   const options = args.filter(arg => arg.startsWith('-'))
   const command = args.filter(arg => !arg.startsWith('-'))
   const family: Family = options.includes('-6') ? 6 : 4
-  const style: Style = { numeric: options.includes('-N') }
+  const style: Style = { numeric: options.includes('-N'), bridge: args.includes('bridge') }
   const isBatch = options.includes('-batch')
   let [stdout, stderr, code] = ['', '', 0]
   for (const [index, line] of (isBatch ? lines : [command.join(' ')]).entries()) {
@@ -79,7 +79,7 @@ function runLine(
     case 'rule':
       return runRule(namespace, verb, rest, family, style)
     case 'neigh':
-      return runNeighbour(namespace, verb, rest)
+      return runNeighbour(namespace, verb, rest, style)
     default:
       throw new KernelError(`Object "${object}" is unknown, try "ip help".`)
   }
@@ -213,7 +213,9 @@ function runRule(namespace: Namespace, verb: string, args: string[], family: Fam
 }
 
 /** Neighbour resolution is immediate. */
-function runNeighbour(namespace: Namespace, verb: string, [address = '', ...args]: string[]) {
+/** No device of this kernel has forwarding entries: it has no macvlan. */
+function runNeighbour(namespace: Namespace, verb: string, [address = '', ...args]: string[], { bridge }: Style) {
+  if (bridge) return []
   if (verb === 'show') return neighbourViews(namespace)
   const device = deviceOf(namespace, pairs(args).get('dev'))
   const others = namespace.neighbours.filter(each => each.device !== device || each.address !== address)

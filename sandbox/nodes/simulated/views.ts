@@ -8,6 +8,8 @@ export interface Style {
   /** `-N`: numbers instead of the names from rt_tables and similar files. */
   numeric: boolean
   addresses?: boolean
+  /** `-f bridge`: the list of forwarding entries instead of neighbours. */
+  bridge?: boolean
 }
 
 type View = Record<string, unknown>

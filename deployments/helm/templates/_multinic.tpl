@@ -64,6 +64,12 @@ spec:
   {{- if .recreate }}
   strategy:
     type: Recreate
+  {{- else if .values.hostNetwork }}
+  {{- /* The old Pod holds the port of the node: the new one could not start beside it. */}}
+  strategy:
+    rollingUpdate:
+      maxSurge: 0
+      maxUnavailable: 1
   {{- end }}
   selector:
     matchLabels:
@@ -168,10 +174,14 @@ spec:
       nodeSelector:
         {{- toYaml . | nindent 8 }}
       {{- end }}
-      {{- with .values.tolerations }}
       tolerations:
+        {{- /* A new node has it until the controller has proven its NICs (docs/guides/pods.md). */}}
+        - key: multinic.io/not-ready
+          operator: Exists
+          effect: NoSchedule
+        {{- with .values.tolerations }}
         {{- toYaml . | nindent 8 }}
-      {{- end }}
+        {{- end }}
       {{- with .values.affinity }}
       affinity:
         {{- toYaml . | nindent 8 }}
@@ -225,31 +235,34 @@ spec:
 
 {{/*
 Role or ClusterRole and its binding, from files/rules.yaml: root, part, scope (cluster or namespace), rules (default: those of
-the part) and suffix of the name.
+the part), suffix of the name, namespace (default: that of the release), and all: also the rights of the other scope.
 */}}
 {{- define "multinic.rights" -}}
 {{- $kind := ternary "ClusterRole" "Role" (eq .scope "cluster") -}}
 {{- $rules := .root.Files.Get "files/rules.yaml" | replace "- multinic-system" (printf "- %s" .root.Release.Namespace) | fromYaml -}}
+{{- $own := index $rules (.rules | default .part) -}}
+{{- $granted := ternary (concat $own.cluster $own.namespace) (index $own .scope) (.all | default false) -}}
 {{- $name := printf "%s%s" (include "multinic.name" .) (.suffix | default "") -}}
-{{- if eq .scope "cluster" }}{{ $name = printf "%s-%s" .root.Release.Namespace $name }}{{ end -}}
+{{- $namespace := .namespace | default .root.Release.Namespace -}}
+{{- if or (eq .scope "cluster") (ne $namespace .root.Release.Namespace) }}{{ $name = printf "%s-%s" .root.Release.Namespace $name }}{{ end -}}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ $kind }}
 metadata:
   name: {{ $name }}
   {{- if eq .scope "namespace" }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ $namespace }}
   {{- end }}
   labels:
     {{- include "multinic.labels" . | nindent 4 }}
 rules:
-  {{- toYaml (index $rules (.rules | default .part) .scope) | nindent 2 }}
+  {{- toYaml $granted | nindent 2 }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ $kind }}Binding
 metadata:
   name: {{ $name }}
   {{- if eq .scope "namespace" }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ $namespace }}
   {{- end }}
   labels:
     {{- include "multinic.labels" . | nindent 4 }}

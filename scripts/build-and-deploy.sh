@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the images, pushes or copies them, and installs or upgrades the chart. Stops at the first error.
 #
-#   build-and-deploy.sh --type dev|staging|production|mgmt [options]
+#   build-and-deploy.sh --type dev|staging|production|mgmt|single [options]
 #
 #   --type TYPE          values file of deployments/helm: values-TYPE.yaml
 #   --registry PLACE     push the images to this registry (HOST[:PORT][/PATH]); log in first with `skopeo login`,
@@ -58,9 +58,9 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 case $type in
-  dev | staging | production | mgmt) ;;
-  '') fail "--type is missing: dev, staging, production or mgmt" ;;
-  *) fail "--type $type: must be dev, staging, production or mgmt" ;;
+  dev | staging | production | mgmt | single) ;;
+  '') fail "--type is missing: dev, staging, production, mgmt or single" ;;
+  *) fail "--type $type: must be dev, staging, production, mgmt or single" ;;
 esac
 arch=$(architecture "${arch:-$(uname -m)}")
 version=$(sed -n 's/^  "version": "\(.*\)",$/\1/p' "$root/package.json")

@@ -7,6 +7,7 @@
 import type { ZodType } from 'zod'
 import { settingEnvironment, settings } from '../src/contract/settings.ts'
 import { controllerSettings } from '../src/controller/config.ts'
+import { attachmentPlugins } from '../src/controller/networks/attachments.ts'
 import { inventorySettings } from '../src/inventory/config.ts'
 import { processSettings } from '../src/operator/config.ts'
 import { violaSettings } from '../src/viola/config.ts'
@@ -53,6 +54,10 @@ const setElsewhere = new Set([
   'POD_NAMESPACE',
   'CONTROLLER_NAMESPACE',
   'LEADER_ELECT',
+  'NODE_LABELS',
+  'ATTACHMENT_NAMESPACES',
+  'ATTACHMENT_PLUGIN',
+  'ATTACHMENT_IPAM',
   'AGENT_IMAGE',
   'AGENT_IMAGE_PULL_POLICY',
   'AGENT_SERVICE_ACCOUNT',
@@ -132,7 +137,7 @@ function workload(port: number, memory: { request: string; limit: string }): Rec
     podAnnotations: labels('Annotations of the Pods.'),
     podLabels: labels('Additional labels of the Pods.'),
     nodeSelector: labels('Node selector of the Pods.'),
-    tolerations: list('Tolerations of the Pods.'),
+    tolerations: list('Tolerations of the Pods, in addition to multinic.io/not-ready:NoSchedule.'),
     affinity: free({}, 'Affinity of the Pods.'),
     priorityClassName: text('', 'PriorityClass of the Pods.'),
     topologySpread: flag(true, 'Spread replicas over hosts and zones if possible.'),
@@ -204,6 +209,27 @@ export const chartValues: Group = {
           'Settings, see docs/reference/controller-settings.md.',
           shapeOf(controllerSettings.shape, name => !isOfAgent(name)),
         ),
+        nodeLabels: flag(
+          false,
+          'Label Nodes with their proven networks, and remove the taint multinic.io/not-ready:NoSchedule when all NICs of a Node are proven. Adds the permission to patch Nodes, limited by an admission policy.',
+        ),
+        networkAttachments: {
+          about: 'NetworkAttachmentDefinitions of Multus, one for each network with an alias.',
+          of: {
+            enabled: flag(false, 'Let the controller keep them. Adds permissions in the namespaces.'),
+            namespaces: words('Namespaces of the definitions. They must exist.', ['default']),
+            plugin: text('ipvlan', 'CNI plugin of the definitions.', { enum: attachmentPlugins }),
+            ipam: {
+              about:
+                'The ipam section of the definitions, by alias. For other aliases, the section that you write into the definition stays.',
+              is: {},
+              schema: {
+                type: 'object',
+                additionalProperties: { type: 'object', required: ['type'], properties: { type: { type: 'string' } } },
+              },
+            },
+          },
+        },
         ...workload(8080, { request: '96Mi', limit: '384Mi' }),
       },
     },
@@ -228,6 +254,22 @@ export const chartValues: Group = {
           ...syncSettings,
           ...shapeOf(processSettings.shape),
         }),
+        ownNamespaceOnly: flag(
+          false,
+          'Serve only the OpenstackConfigs of the namespace of the release. The operator then has no right to Secrets of other namespaces.',
+        ),
+        cloud: {
+          about:
+            'Secret with a clouds.yaml, for OpenstackConfigs in the namespace of the release (spec.cloudSecretRef).',
+          of: {
+            cloudsYaml: text(
+              '',
+              'Content of the file: helm --set-file operator.cloud.cloudsYaml=clouds.yaml. An upgrade without it keeps the Secret. To use a Secret of your own, leave it empty and name your Secret in the OpenstackConfig.',
+            ),
+            cacert: text('', 'Certificate of a private CA, for the key cacert of the Secret. Use --set-file here too.'),
+            secretName: text('multinic-cloud', 'Name of the Secret.', { minLength: 1, maxLength: 253 }),
+          },
+        },
         encryptKeySecret: secretName('Secret with CONTRABASS_ENCRYPT_KEY, for the Contrabass in these settings.'),
         violaTokenSecret: secretName(
           'Secret with key token: bearer token for the Viola in these settings. Default: a token of the ServiceAccount with the audience multinic.',

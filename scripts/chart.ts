@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { parseAllDocuments, stringify } from 'yaml'
 import { crdOf, kinds } from '../src/contract/crd.ts'
 import { agentPolicy } from '../src/controller/agent-policy.ts'
+import { nodeLabelsPolicy } from '../src/controller/networks/node-labels-policy.ts'
 import { nodeConditionPolicy } from '../src/controller/node-condition-policy.ts'
 import { chartValues, type Group, type Leaf } from './chart-values.ts'
 import { introduction, type Language, referencePages, table } from './reference.ts'
@@ -35,6 +36,7 @@ export function chartFiles(): Map<string, string> {
     [`${chart}/files/rules.yaml`, header + yaml(rules())],
     [`${chart}/files/policies/jobs.yaml`, header + yaml(agentPolicy.spec)],
     [`${chart}/files/policies/node-condition.yaml`, header + yaml(nodeConditionPolicy.spec)],
+    [`${chart}/files/policies/node-labels.yaml`, header + yaml(nodeLabelsPolicy.spec)],
     [`${chart}/files/access.yaml`, header + yaml(accessRoles())],
     ...referencePages('helm-values', valuesPage),
   ])
@@ -111,11 +113,13 @@ function accessRoles(): Record<string, unknown> {
   return Object.fromEntries(roles.map(({ metadata, rules }) => [metadata.name, rules]))
 }
 
-/** The permissions of each component, from config/. nodeCondition is for a controller that sets the condition of Nodes. */
+/** The permissions of each component, from config/, and those of the options of the controller. */
 export function rules(): Record<string, Record<string, unknown>> {
   const from = {
     controller: 'config/rbac/controller_role.yaml',
     nodeCondition: 'config/rbac/controller_node_condition.yaml',
+    nodeLabels: 'config/rbac/controller_node_labels.yaml',
+    networkAttachments: 'config/rbac/controller_network_attachments.yaml',
     operator: 'config/rbac/operator_role.yaml',
     viola: 'config/test/viola-test-api.yaml',
   }

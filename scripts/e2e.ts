@@ -12,6 +12,7 @@ import { isolationUnavailable, removeStaleIsolations, runIsolated } from '../tes
 import { runWithin } from '../test/rigs/process.ts'
 import { guestKinds } from '../test/rigs/vm/kinds.ts'
 import { rootFor } from './images.ts'
+import { storeKubernetesRuns } from './kubernetes-page.ts'
 import { againstServers, onGuests, runTests } from './run-tests.ts'
 import { root, testFiles } from './test-files.ts'
 import { finish, none, type Totals } from './totals.ts'
@@ -20,11 +21,13 @@ import { finish, none, type Totals } from './totals.ts'
 const provisionGroups = {
   daemons: /rigs\/host\/(boot|network-manager|dhcp)\./,
   kubernetes: /rigs\/kubernetes\/(rig|binaries)\.|rigs\/vm\/kubelet\./,
+  cni: /rigs\/cni\/rig\./,
   openstack: /rigs\/openstack\/rig\./,
   rabbitmq: /rigs\/rabbitmq\/rig\.|rabbitmq: 'local'/,
   postgres: /rigs\/postgres\/rig\./,
   helm: /rigs\/helm\/rig\./,
   'oauth2-proxy': /rigs\/oauth2-proxy\/rig\./,
+  'older-release': /rigs\/older-release\/rig\./,
   prometheus: /rigs\/prometheus\/rig\./,
   images: /rigs\/buildah\./,
   browser: /rigs\/browser\/rig\./,
@@ -59,7 +62,9 @@ async function runAll(): Promise<Totals> {
   const isSlow = (file: string) => slowFiles.some(name => file.includes(name))
   const slowFirst = [...files.filter(isSlow), ...files.toReversed().filter(file => !isSlow(file))]
   console.log(`${files.length} files; each file prints its result at its end`)
-  return runTests(slowFirst, { ...(kind === 'vm' ? onGuests : againstServers), ...(names && { names }) })
+  const totals = await runTests(slowFirst, { ...(kind === 'vm' ? onGuests : againstServers), ...(names && { names }) })
+  if (kind === 'e2e' && totals.failed === 0) storeKubernetesRuns(files)
+  return totals
 }
 
 /** Installs what the files need, by their path and their imports. Returns the problem, or undefined. */

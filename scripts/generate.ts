@@ -8,6 +8,7 @@ import { crdOf, kinds } from '../src/contract/crd.ts'
 import { readOnlyPolicy, readOnlyPolicyBinding } from '../src/contract/legacy/biz-admission.ts'
 import { openApiDocument } from '../src/contract/openapi.ts'
 import { agentPolicy, agentPolicyBinding } from '../src/controller/agent-policy.ts'
+import { nodeLabelsPolicy, nodeLabelsPolicyBinding } from '../src/controller/networks/node-labels-policy.ts'
 import { nodeConditionPolicy, nodeConditionPolicyBinding } from '../src/controller/node-condition-policy.ts'
 import { inventoryApi } from '../src/inventory/api.ts'
 import { violaApi } from '../src/viola/api.ts'
@@ -18,6 +19,7 @@ import { dockerfileTexts } from './dockerfile.ts'
 import { figureFiles, readFigures } from './figures-page.ts'
 import { guestPages, readGuests } from './guests-page.ts'
 import { inventorySchemaPages } from './inventory-schema.ts'
+import { kubernetesPages, readKubernetesRuns } from './kubernetes-page.ts'
 import { metricsPage } from './metrics-page.ts'
 import { reasonsPage } from './reasons-page.ts'
 import { referencePages } from './reference.ts'
@@ -43,6 +45,7 @@ const policies = {
   'biz-read-only': [readOnlyPolicy, readOnlyPolicyBinding],
   'agent-jobs': [agentPolicy, agentPolicyBinding],
   'node-condition': [nodeConditionPolicy, nodeConditionPolicyBinding],
+  'node-labels': [nodeLabelsPolicy, nodeLabelsPolicyBinding],
 }
 for (const [name, objects] of Object.entries(policies))
   files.set(
@@ -58,6 +61,7 @@ const pages = [
   ...settingsPages(),
   ...(await inventorySchemaPages()),
   ...guestPages(readGuests()),
+  ...kubernetesPages(readKubernetesRuns()),
 ]
 for (const [path, text] of pages) files.set(path, text)
 

@@ -4,11 +4,13 @@
 #   provision.sh base         for `make test`: network tools, and an old kubectl
 #   provision.sh daemons      for `make e2e`: base, and netplan, NetworkManager, systemd, udev, busybox
 #   provision.sh kubernetes   for `make e2e`: base, and a Kubernetes cluster (from apt, and built with Go)
+#   provision.sh cni          for `make e2e` and `make vm`: base, and Multus and CNI plugins (built with Go)
 #   provision.sh openstack    for `make e2e`: base, and OpenStack with its database and broker
 #   provision.sh rabbitmq     for `make e2e`: base, and RabbitMQ
 #   provision.sh postgres     for `make e2e`: base, and PostgreSQL
 #   provision.sh helm         for `make e2e`: base, and helm (built with Go)
 #   provision.sh oauth2-proxy for `make e2e`: base, and oauth2-proxy (built with Go)
+#   provision.sh older-release for `make e2e`: base, and the first version (built from the git history)
 #   provision.sh prometheus   for `make e2e`: base, and promtool (extracted from a package; no server)
 #   provision.sh images       for `make e2e`: base, and buildah
 #   provision.sh browser      for `make e2e`: base, and Chromium with Korean fonts
@@ -18,7 +20,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-group=${1:?base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser, emulator, hypervisor or vm}
+group=${1:?base, daemons, kubernetes, cni, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, images, browser, emulator, hypervisor or vm}
 
 # command:package of Debian and Ubuntu.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
@@ -26,7 +28,7 @@ daemons=(netplan:netplan.io NetworkManager:network-manager dbus-daemon:dbus :sys
 kubernetes=(etcd:etcd-server containerd:containerd runc:runc busybox:busybox-static)
 # Packages with the code only: those that install services ask questions.
 openstack=(:python3-keystone :neutron-common :nova-common :python3-placement :glance-common :python3-pymysql
-  :rabbitmq-server :mariadb-server uwsgi-core:uwsgi-core :uwsgi-plugin-python3)
+  openstack:python3-openstackclient :rabbitmq-server :mariadb-server uwsgi-core:uwsgi-core :uwsgi-plugin-python3)
 rabbitmq=(:rabbitmq-server)
 postgres=(postgres:postgresql)
 images=(buildah:buildah)
@@ -46,7 +48,7 @@ case $group in
   openstack) tools=("${base[@]}" "${openstack[@]}") ;;
   rabbitmq) tools=("${base[@]}" "${rabbitmq[@]}") ;;
   postgres) tools=("${base[@]}" "${postgres[@]}") ;;
-  helm | oauth2-proxy | prometheus) tools=("${base[@]}") ;;
+  cni | helm | oauth2-proxy | older-release | prometheus) tools=("${base[@]}") ;;
   images) tools=("${base[@]}" "${images[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
   emulator) tools=("${base[@]}" "${emulator[@]}") ;;
@@ -57,7 +59,7 @@ case $group in
     tools=("${base[@]}" "${vm[@]}")
     case " ${guests[*]} " in *arm64*) tools+=("${arm64[@]}") ;; esac
     ;;
-  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, openstack, rabbitmq, postgres, helm, oauth2-proxy, prometheus, images, browser, emulator, hypervisor, vm)" >&2; exit 2 ;;
+  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, cni, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, images, browser, emulator, hypervisor, vm)" >&2; exit 2 ;;
 esac
 
 # /usr/sbin is not in the PATH of every user.
@@ -91,8 +93,8 @@ go_candidate() {
 packages=()
 for tool in "${tools[@]}"; do have "${tool%%:*}" "${tool#*:}" || packages+=("${tool#*:}"); done
 builder=
-case $group in kubernetes | helm | oauth2-proxy) builder=$here/../test/rigs/$group/build.sh ;; esac
-if [ -n "$builder" ] && ! command -v go >/dev/null && ! "$builder" --check >/dev/null 2>&1; then
+case $group in kubernetes | cni | helm | oauth2-proxy | older-release) builder=$here/../test/rigs/$group/build.sh ;; esac
+if [ -n "$builder" ] && [ "$group" != older-release ] && ! command -v go >/dev/null && ! "$builder" --check >/dev/null 2>&1; then
   [ -n "$(go_candidate)" ] || update_once
   # Go 1.21 and later fetches the toolchain that a module requires. With an older Go, build.sh prints what to do.
   if dpkg --compare-versions "0$(go_candidate)" ge 01.21; then packages+=(golang-go); fi

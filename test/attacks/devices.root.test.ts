@@ -108,6 +108,31 @@ const cases: Attack[] = [
     cleanup: false,
   },
   {
+    finding: 'F6',
+    name: 'a NIC under a macvlan of a Pod, which the node does not list, keeps its name, and so does the one that would take it',
+    options: { nics: 2 },
+    prepare: async node => {
+      await configureAll(node)
+      node.ip('link', 'add', 'net1', 'link', 'multinic0', 'netns', node.fabric, 'type', 'macvlan', 'mode', 'bridge')
+      node.fabricIp('link', 'set', 'net1', 'up')
+    },
+    request: node => ({ interfaces: node.nics.map((nic, index) => requestedInterface(nic, 1 - index)) }),
+    expect: async (result, node) => {
+      assert.deepEqual(
+        outcomes(result).toSorted(),
+        ['Failed InterfaceNameInUse', 'Failed LinkHasUpperDevices'],
+        result.log,
+      )
+      assert.match(result.report?.message ?? '', /uses multinic0 as lower device; stop the Pod first/)
+      const request = { interfaces: node.nics.map((nic, index) => requestedInterface(nic, index)) }
+      const kept = await node.agent(request)
+      assert.deepEqual([kept.report?.verdict, kept.report?.changed], ['Configured', 0], kept.log)
+      node.fabricIp('link', 'del', 'net1')
+      const moved = await node.agent({ interfaces: node.nics.map((nic, index) => requestedInterface(nic, 1 - index)) })
+      assert.deepEqual(outcomes(moved), ['Configured', 'Configured'], moved.log)
+    },
+  },
+  {
     finding: 'L3',
     name: 'a removal does not guess which of two devices with one MAC address is ours',
     options: { nics: 2 },

@@ -16,6 +16,15 @@ export interface OldDatabase {
 }
 
 const migration = '0003-reason-names'
+const undoLaterMigrations = [
+  'drop table holdings',
+  'alter table nodes drop column agent_rollout',
+  ...[
+    ['nodes', 'instance_name'],
+    ['interfaces', 'subnet_name'],
+    ['interfaces', 'network_name'],
+  ].flatMap(([table, column]) => [`drop index ${table}_by_${column}`, `alter table ${table} drop column ${column}`]),
+]
 /** Two annotations and a reason that no component ever wrote are in the list too. */
 const renamed = Object.entries(retiredReasons).filter(([, name]) => /^[A-Z][A-Za-z]+$/.test(name))
 const reasons = [...renamed, ['AllInterfacesConfigured', 'AllInterfacesConfigured']] as [old: string, name: string][]
@@ -48,7 +57,7 @@ export function inventoryReasonsConformance(database: OldDatabase): void {
     )
     assert.equal(after.version, before.version + 1, 'callers with an ETag read again')
 
-    await database.query('drop table holdings')
+    for (const statement of undoLaterMigrations) await database.query(statement)
     await database.query(`delete from kysely_migration where name >= '${migration}'`)
     await using(database, async () => {})
     assert.deepEqual(await content(database), after, 'a migration that runs again changes nothing')

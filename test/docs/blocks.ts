@@ -11,6 +11,8 @@ export const root = join(import.meta.dirname, '../..')
 export const environments = {
   sandbox: 'test/docs/sandbox.e2e.test.ts: a sandbox and the real kubectl',
   cluster: 'test/docs/cluster.e2e.test.ts: a real kube-apiserver, the real kubectl and helm',
+  'quick-start':
+    'test/docs/quick-start.e2e.test.ts: a real kubelet, a real OpenStack, the real kubectl, helm and openstack',
   node: 'test/docs/sandbox.e2e.test.ts: a node of the sandbox',
   shell: 'test/docs/blocks.test.ts: any machine',
   ci: '.ci/run',

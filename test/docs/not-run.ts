@@ -39,6 +39,11 @@ export const untestedBlocks: readonly UntestedBlock[] = [
       'Needs a kubeconfig with two contexts. Covered by src/cli/cluster-inventory.test.ts and src/cli/watch.test.ts.',
   },
   {
+    begins: 'multinic renumber',
+    reason:
+      'Needs nodes whose interfaces have other numbers than their subnets. Covered by test/system/renumber.root.test.ts and src/cli/renumber.test.ts.',
+  },
+  {
     begins: 'multinic migrate',
     reason: 'Needs a cluster with legacy objects. test/system/migration.ts runs these commands in one.',
   },
@@ -74,6 +79,14 @@ export const untestedBlocks: readonly UntestedBlock[] = [
   {
     begins: 'sudo make up NODES=vm',
     reason: 'Boots a virtual machine. test/vm/chain.vm.test.ts runs the same sandbox with `make vm`.',
+  },
+  {
+    begins: 'helm upgrade multinic-agent deployments/helm -n multinic-system --reuse-values',
+    reason: 'Needs an installation. test/packaging/chart.e2e.test.ts renders and installs the option.',
+  },
+  {
+    begins: 'kubelet --register-with-taints',
+    reason: 'Configures a node. test/system/pods.e2e.test.ts registers a real one with the taint.',
   },
   { begins: 'openstack port set', reason: 'Needs the OpenStack client and a cloud of the reader.' },
   {

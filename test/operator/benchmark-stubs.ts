@@ -65,7 +65,9 @@ export async function startCloudStub({ key, vms, callMs, bus }: CloudStubOptions
         gateway_ip: null,
       })),
     }),
-    '/v2.0/networks': JSON.stringify({ networks: subnetIds.map((_, n) => ({ id: `net-${n}`, mtu: 1500 })) }),
+    '/v2.0/networks': JSON.stringify({
+      networks: subnetIds.map((_, n) => ({ id: `net-${n}`, name: `network ${n}`, mtu: 1500 })),
+    }),
     '/v2.1/servers/detail': JSON.stringify({ servers }),
   }
   const pages = new Map<string, string>()

@@ -9,7 +9,7 @@ import { run } from '../rigs/process.ts'
 const script = join(import.meta.dirname, '../../scripts/build-and-deploy.sh')
 const deploy = (...args: string[]) => run(script, args, { check: false })
 
-for (const type of ['dev', 'staging', 'production', 'mgmt'])
+for (const type of ['dev', 'staging', 'production', 'mgmt', 'single'])
   test(`a dry run of ${type} names its values file and runs nothing`, async () => {
     const { code, stdout } = await deploy(
       '--type',
@@ -37,7 +37,7 @@ test('without --registry and --nodes, the images go to the container runtime of 
 })
 
 const mistakes: Record<string, [args: string[], message: RegExp]> = {
-  'no type': [['--dry-run'], /--type is missing: dev, staging, production or mgmt/],
+  'no type': [['--dry-run'], /--type is missing: dev, staging, production, mgmt or single/],
   'a type that does not exist': [['--type', 'prod'], /--type prod: must be dev/],
   'an option that does not exist': [['--type', 'dev', '--password', 'x'], /unknown option --password/],
   'an option without its value': [['--type'], /--type needs a value/],

@@ -74,10 +74,18 @@ const allEnabled = ['controller', 'operator', 'viola', 'inventory'].flatMap(comp
   '--set',
   `${component}.enabled=true`,
 ])
+const allOptions = [
+  ...['--set', 'controller.nodeLabels=true', '--set', 'controller.networkAttachments.enabled=true'],
+  ...['--set-json', 'controller.networkAttachments.ipam={"storage":{"type":"whereabouts","range":"10.10.0.128/26"}}'],
+]
 const cases: [name: string, values: string | undefined, args: string[]][] = [
   ['default', undefined, []],
-  ...files.map((file): [string, string, string[]] => [file.replace(/^values-|\.yaml$/g, ''), file, []]),
-  ['everything', undefined, [...allEnabled, '--set', 'namespace.manage=true']],
+  ...files.map((file): [string, string, string[]] => [
+    file.replace(/^values-|\.yaml$/g, ''),
+    file,
+    file === 'values-single.yaml' ? ['--set', 'operator.cloud.cloudsYaml=clouds: {}'] : [],
+  ]),
+  ['everything', undefined, [...allEnabled, '--set', 'namespace.manage=true', ...allOptions]],
   ['egress', undefined, [...allEnabled, '--set', 'networkPolicy.egressCidrs={10.0.0.0/8,192.0.2.1/32}']],
 ]
 
@@ -143,6 +151,18 @@ const mistakes: Record<string, [args: string[], message: RegExp]> = {
     ['--set', 'inventory.enabled=true', '--set', 'inventory.replicas=2'],
     /inventory\.replicas.*inventory\.databaseSecret/s,
   ],
+  'the name of a clouds.yaml instead of its content': [
+    ['--set', 'operator.enabled=true', '--set', 'operator.cloud.cloudsYaml=clouds.yaml'],
+    /operator\.cloud\.cloudsYaml.*--set-file/s,
+  ],
+  'the certificate of a cloud without the cloud': [
+    ['--set', 'operator.enabled=true', '--set', 'operator.cloud.cacert=x'],
+    /operator\.cloud\.cacert.*operator\.cloud\.cloudsYaml/s,
+  ],
+  'an operator that serves its own namespace and others': [
+    ['--set', 'operator.enabled=true,operator.ownNamespaceOnly=true,operator.settings.WATCH_NAMESPACES=a'],
+    /operator\.ownNamespaceOnly.*WATCH_NAMESPACES/s,
+  ],
 }
 for (const [name, [args, message]] of Object.entries(mistakes))
   test(`helm refuses ${name} and names it`, async () => {
@@ -186,7 +206,7 @@ test('helm installs, upgrades including the CRDs, and uninstalls; CRDs and objec
 })
 
 test('the doctor checks the permissions of every installed component and reports a missing one', async () => {
-  const install = ['install', 'multinic-agent', chart, '--namespace', namespace, ...allEnabled]
+  const install = ['install', 'multinic-agent', chart, '--namespace', namespace, ...allEnabled, ...allOptions]
   const { code, stderr } = await helm(install, cluster.kubeconfig)
   assert.equal(code, 0, stderr)
   // The doctor also reports that no Pod runs, so its exit code is 1.
@@ -195,6 +215,10 @@ test('the doctor checks the permissions of every installed component and reports
   for (const account of ['multinic-agent', 'multinic-operator', 'viola-api'])
     assert.match(healthy, new RegExp(`● ${account} has all required rights`))
   assert.match(healthy, /● an admission policy limits multinic-agent to agent Jobs/)
+  await kubectl('delete', 'clusterrolebinding', `${namespace}-multinic-agent-controller-node-labels`)
+  assert.match((await runDoctor()).stdout, /✗ multinic-agent lacks the right to patch nodes \(cluster\)/)
+  await kubectl('delete', 'rolebinding', `${namespace}-multinic-agent-controller-network-attachments`, '-n', 'default')
+  assert.match((await runDoctor()).stdout, /✗ multinic-agent lacks .*create network-attachment-definitions/)
   await kubectl('delete', 'clusterrolebinding', `${namespace}-multinic-agent-controller`)
   const { stdout } = await runDoctor()
   assert.match(stdout, /✗ multinic-agent lacks the right to list nodes \(cluster\), watch nodes \(cluster\)/)

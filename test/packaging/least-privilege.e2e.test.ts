@@ -3,7 +3,7 @@
  * Security, Services and permissions.
  */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -145,6 +145,47 @@ test('a port that nobody calls has a Service only where Prometheus scrapes it', 
     'multinic-inventory',
     'multinic-operator',
   ])
+})
+
+interface Rendered {
+  kind: string
+  metadata: { namespace?: string }
+  rules?: { resources: string[]; verbs: string[] }[]
+  spec?: { template?: { spec: { tolerations?: { key?: string; operator?: string; effect?: string }[] } } }
+}
+const objectsIn = (text: string) => parseAllDocuments(text).flatMap(one => (one.toJS() as Rendered | null) ?? [])
+
+test('only a controller that labels Nodes may patch them', async () => {
+  for (const isOn of [true, false]) {
+    const objects = objectsIn(await render('--set', `controller.nodeLabels=${isOn}`))
+    const granted = objects.flatMap(({ rules = [] }) => rules).filter(({ resources }) => resources.includes('nodes'))
+    assert.equal(
+      granted.some(({ verbs }) => verbs.includes('patch')),
+      isOn,
+    )
+  }
+})
+
+test('only a controller that keeps NetworkAttachmentDefinitions may write them, and only in their namespaces', async () => {
+  const rolesWith = async (...args: string[]) =>
+    objectsIn(await render(...args))
+      .filter(({ rules = [] }) => rules.some(({ resources }) => resources.includes('network-attachment-definitions')))
+      .map(({ kind, metadata }) => `${kind} ${metadata.namespace}`)
+  const prefix = 'controller.networkAttachments'
+  assert.deepEqual(await rolesWith(), [])
+  assert.deepEqual(await rolesWith('--set', `${prefix}.enabled=true,${prefix}.namespaces={a,b}`), ['Role a', 'Role b'])
+})
+
+test('every Pod of the chart and of the kustomizations tolerates the taint of a node that is not ready', async () => {
+  const all = ['controller', 'operator', 'viola', 'inventory'].flatMap(one => ['--set', `${one}.enabled=true`])
+  const chartObjects = await render(...all, '--set-json', 'controller.tolerations=[{"key":"own","operator":"Exists"}]')
+  const { stdout: operator } = await kubectl('kustomize', join(root, 'config/default'))
+  const viola = await readFile(join(root, 'config/test/viola-test-api.yaml'), 'utf8')
+  const pods = [chartObjects, operator, viola].flatMap(objectsIn).flatMap(({ spec }) => spec?.template?.spec ?? [])
+  assert.equal(pods.length, 6)
+  const expected = { key: 'multinic.io/not-ready', operator: 'Exists', effect: 'NoSchedule' }
+  for (const { tolerations = [] } of pods) assert.deepEqual(tolerations[0], expected)
+  assert.equal(pods.filter(({ tolerations }) => tolerations?.some(({ key }) => key === 'own')).length, 1)
 })
 
 test('only a controller that sets the condition of Nodes may change their status', async () => {

@@ -1,7 +1,9 @@
 /**
- * Port security as in Neutron: a port drops every frame whose MAC address and IP address are not its own, in both directions.
+ * Port security as in Neutron: a port drops every frame whose MAC address and IP address are neither its own nor an allowed
+ * address pair, in both directions.
  */
 import { parseIp } from '../../src/contract/address.ts'
+import type { AddressPair } from '../../src/operator/cloud.ts'
 
 export interface SecuredPort {
   /** The cloud's end of the port. It must exist. */
@@ -9,6 +11,8 @@ export interface SecuredPort {
   macAddress: string
   /** Without prefix length. */
   addresses: readonly string[]
+  /** Without prefix length. */
+  allowedAddressPairs?: readonly AddressPair[]
 }
 
 /** The input of `nft -f -` in the network namespace of the devices. It replaces all rules of that namespace. */
@@ -16,29 +20,35 @@ export function portSecurity(ports: readonly SecuredPort[]): string {
   return `flush ruleset\n${ports.map(filterOf).join('')}`
 }
 
-function filterOf({ device, macAddress, addresses }: SecuredPort): string {
-  const v4 = addresses.filter(address => !address.includes(':'))
-  const v6 = [...addresses.filter(address => address.includes(':')), linkLocalOf(macAddress)]
-  const hex = (address: string) => `0x${(parseIp(address)?.value ?? 0n).toString(16)}`
+function filterOf({ device, macAddress, addresses, allowedAddressPairs = [] }: SecuredPort): string {
+  const pairs = [...addresses.map(ipAddress => ({ macAddress, ipAddress })), ...allowedAddressPairs]
+  const macs = [...new Set([macAddress, ...pairs.map(pair => pair.macAddress)])]
+  const isV6 = ({ ipAddress }: AddressPair) => ipAddress.includes(':')
+  const withEach = (ipAddress: (mac: string) => string) =>
+    macs.map(mac => ({ macAddress: mac, ipAddress: ipAddress(mac) }))
+  const v4 = [...pairs.filter(pair => !isV6(pair)), ...withEach(() => '0.0.0.0')]
+  const v6 = [...pairs.filter(isV6), ...withEach(linkLocalOf)]
+  const set = (all: readonly AddressPair[]) =>
+    `{ ${all.map(pair => `${pair.macAddress} . ${pair.ipAddress}`).join(', ')} }`
+  const hex = ({ ipAddress }: AddressPair) => `0x${(parseIp(ipAddress)?.value ?? 0n).toString(16)}`
   return `
 table netdev port-${device} {
   chain from-port {
     type filter hook ingress device ${device} priority 0
-    ether saddr != ${macAddress} drop
-    arp saddr ether != ${macAddress} drop
-    arp saddr ip != { ${[...v4, '0.0.0.0'].join(', ')} } drop
-    ip saddr != { ${[...v4, '0.0.0.0'].join(', ')} } drop
-    ip6 saddr != { ${[...v6, '::'].join(', ')} } drop
-${v6.map(address => `    icmpv6 type nd-neighbor-advert @th,64,128 ${hex(address)} accept\n`).join('')}
+    ether saddr != { ${macs.join(', ')} } drop
+    meta protocol arp arp saddr ether . arp saddr ip != ${set(v4)} drop
+    meta protocol ip ether saddr . ip saddr != ${set(v4)} drop
+    meta protocol ip6 ether saddr . ip6 saddr != ${set([...v6, ...withEach(() => '::')])} drop
+${v6.map(pair => `    icmpv6 type nd-neighbor-advert @th,64,128 ${hex(pair)} accept\n`).join('')}
     icmpv6 type nd-neighbor-advert drop
   }
   chain to-port {
     type filter hook egress device ${device} priority 0
     ether daddr & 01:00:00:00:00:00 != 00:00:00:00:00:00 accept
-    ether daddr != ${macAddress} drop
-    arp daddr ip != { ${[...v4, '0.0.0.0'].join(', ')} } drop
-    ip daddr != { ${[...v4, '0.0.0.0'].join(', ')} } drop
-    ip6 daddr != { ${v6.join(', ')} } drop
+    ether daddr != { ${macs.join(', ')} } drop
+    meta protocol arp ether daddr . arp daddr ip != ${set(v4)} drop
+    meta protocol ip ether daddr . ip daddr != ${set(v4)} drop
+    meta protocol ip6 ether daddr . ip6 daddr != ${set(v6)} drop
   }
 }
 `

@@ -60,6 +60,7 @@ export async function startServers(): Promise<Servers> {
     log,
     now: () => new Date(),
     signal: new AbortController().signal,
+    warnings: () => [],
     queue: () => undefined,
   })
   if (!inventoryApp) throw new Error('the inventory did not call addRoutes')

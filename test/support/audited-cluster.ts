@@ -25,6 +25,8 @@ export interface AuditedRequest {
   user: string
   verb: string
   resource: string
+  /** Of the object. */
+  name: string
   code: number
 }
 
@@ -101,7 +103,8 @@ export async function startAuditedCluster(rbac: RbacFile, flags: { controllerMan
 
   function record({ auditID, user, verb, objectRef, responseStatus }: AuditLine): void {
     const resource = [objectRef?.resource, objectRef?.subresource].filter(Boolean).join('/')
-    found.set(auditID, { user: user.username, verb, resource, code: responseStatus?.code ?? 0 })
+    const name = objectRef?.name ?? ''
+    found.set(auditID, { user: user.username, verb, resource, name, code: responseStatus?.code ?? 0 })
   }
 
   /** Requests by the ServiceAccount of this namespace. */
@@ -163,7 +166,7 @@ interface AuditLine {
   auditID: string
   user: { username: string }
   verb: string
-  objectRef?: { resource?: string; subresource?: string }
+  objectRef?: { resource?: string; subresource?: string; name?: string }
   responseStatus?: { code?: number }
 }
 

@@ -11,7 +11,7 @@ import { type AgentInput, agentInputVariable } from '../../src/contract/agent-in
 import type { AgentReport } from '../../src/contract/agent-report.ts'
 import { crdOf, kinds } from '../../src/contract/crd.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
-import { aConfig, aNic } from '../../src/controller/controller.fixture.ts'
+import { aConfig, aNic, type ConfigValues } from '../../src/controller/controller.fixture.ts'
 import { runNodeController } from '../../src/controller/main.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
@@ -86,14 +86,23 @@ export function controllerHarness(kube: KubeClient, kubeconfig: string, namespac
       },
     )
 
-  async function addConfig(name: string, instanceId: string, { nics = 1, nodeName = name } = {}): Promise<NodeConfig> {
-    const { apiVersion, kind, spec } = aConfig({ name, nodeName, instanceId, nics })
+  async function addConfig(
+    name: string,
+    instanceId: string,
+    { nics = 1, nodeName = name, aliases }: Pick<ConfigValues, 'nics' | 'nodeName' | 'aliases'> = {},
+  ): Promise<NodeConfig> {
+    const { apiVersion, kind, spec } = aConfig({ name, nodeName, instanceId, nics, ...(aliases && { aliases }) })
     return kube.create(nodeConfigs, { apiVersion, kind, metadata: { name, namespace }, spec })
   }
 
   const configOf = (name: string) => kube.get(nodeConfigs, { namespace, name })
   const changeSpec = (name: string, specHash: string) =>
     kube.patch(nodeConfigs, { namespace, name }, { spec: { specHash } })
+  /** Of all interfaces of a config. */
+  const setMtu = async (name: string, mtu: number) => {
+    const interfaces = (await configOf(name))?.spec.interfaces.map(nic => ({ ...nic, mtu }))
+    await kube.patch(nodeConfigs, { namespace, name }, { spec: { interfaces } })
+  }
   const jobsOn = async (node: string): Promise<JobObject[]> =>
     (await kube.list(jobs, { namespace })).items.filter(job => job.spec.template.spec.nodeName === node)
   const podsOn = async (node: string): Promise<PodObject[]> =>
@@ -136,7 +145,7 @@ export function controllerHarness(kube: KubeClient, kubeconfig: string, namespac
     expectStatus(name, 'Configured 1/1 True AllInterfacesConfigured: 1 interface configured successfully')
 
   return {
-    ...{ kube, namespace, startController, addNode, setNode, addConfig, configOf, changeSpec, jobsOn, podsOn },
+    ...{ kube, namespace, startController, addNode, setNode, addConfig, configOf, changeSpec, setMtu, jobsOn, podsOn },
     ...{ waits, waitingPods, endAgent, finishPod, expectStatus, expectConfigured },
   }
 }

@@ -14,18 +14,24 @@ export type RealController = Awaited<ReturnType<typeof startRealController>>
 
 const rbac = { namespace: 'multinic-system', account: 'multinic-agent' }
 
-/** Nodes without kubelets keep their status, and the Job controller has no rate limit. */
-const managerFlags = [
-  '--controllers=*,-node-lifecycle-controller',
-  '--kube-api-qps=1000',
-  '--kube-api-burst=2000',
-  '--concurrent-job-syncs=10',
-]
+/** The Job controller has no rate limit. */
+const managerFlags = ['--kube-api-qps=1000', '--kube-api-burst=2000', '--concurrent-job-syncs=10']
+/** Nodes without kubelets keep their status. All nodes keep the taint that they have until they are ready. */
+const withoutNodeLifecycle = '--controllers=*,-node-lifecycle-controller'
 
-/** `nodeCondition` grants the permission for NODE_CONDITION. */
-export async function startRealController({ nodeCondition = false } = {}) {
-  const files = ['controller_role.yaml', ...(nodeCondition ? ['controller_node_condition.yaml'] : [])]
-  const cluster = await startAuditedCluster({ ...rbac, files }, { controllerManagerFlags: managerFlags })
+export interface RealOptions {
+  options?: string[]
+  nodeLifecycle?: boolean
+}
+
+/**
+ * `options` are files of config/rbac beside controller_role.yaml, for options such as NODE_CONDITION. `nodeLifecycle`: all
+ * nodes have kubelets.
+ */
+export async function startRealController({ options = [], nodeLifecycle = false }: RealOptions = {}) {
+  const files = ['controller_role.yaml', ...options]
+  const controllerManagerFlags = [...managerFlags, ...(nodeLifecycle ? [] : [withoutNodeLifecycle])]
+  const cluster = await startAuditedCluster({ ...rbac, files }, { controllerManagerFlags })
   const { cp, kube } = cluster
 
   /** Creates a namespace with everything that the chart installs in it. */

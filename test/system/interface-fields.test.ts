@@ -12,7 +12,13 @@ import { parseInput } from '../../src/agent/input.ts'
 import { hostPaths } from '../../src/agent/paths.ts'
 import { filesFor } from '../../src/agent/render/files.ts'
 import { agentInputVariable } from '../../src/contract/agent-input.ts'
-import { type Interface, interfaceFields, type WireInterface } from '../../src/contract/interfaces.ts'
+import {
+  type Interface,
+  type InterfaceNames,
+  interfaceFields,
+  nameFields,
+  type WireInterface,
+} from '../../src/contract/interfaces.ts'
 import type { InventoryRecord, InventoryWrite } from '../../src/contract/inventory.ts'
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import type { ViolaNodeConfig } from '../../src/contract/viola.ts'
@@ -37,7 +43,8 @@ const subnet = {
   routes: [{ destination: '10.9.0.0/16', nexthop: '10.1.0.253' }],
 }
 const port = aPort(1)
-const base: Partial<Observed> = { subnets: [subnet], ports: [port], mtuByNetwork: new Map([['net-s', 1500]]) }
+const networksWith = (mtu: number, name = 'storage-net') => new Map([['net-s', { id: 'net-s', name, mtu }]])
+const base: Partial<Observed> = { subnets: [subnet], ports: [port], networks: networksWith(1500) }
 
 interface Row {
   /** What the cloud reports, or the user requests, after the change. */
@@ -49,7 +56,7 @@ interface Row {
   fresh?: true
 }
 
-const rows: Record<keyof Interface, Row> = {
+const rows: Record<Exclude<keyof Interface, keyof InterfaceNames>, Row> = {
   index: { cloud: { ports: [aPort(0), port] }, expected: 1, fresh: true },
   name: { cloud: { ports: [aPort(0), port] }, expected: 'multinic1', fresh: true },
   macAddress: { cloud: { ports: [{ ...port, macAddress: 'fa:16:3e:00:00:77' }] }, expected: 'fa:16:3e:00:00:77' },
@@ -62,7 +69,7 @@ const rows: Record<keyof Interface, Row> = {
     expected: '10.1.0.77',
   },
   cidr: { cloud: { subnets: [{ ...subnet, cidr: '10.1.0.0/25' }] }, expected: '10.1.0.0/25' },
-  mtu: { cloud: { mtuByNetwork: new Map([['net-s', 9000]]) }, expected: 9000 },
+  mtu: { cloud: { networks: networksWith(9000) }, expected: 9000 },
   addresses: {
     cloud: { ports: [{ ...port, addresses: [...port.addresses, { subnetId: subnet.id, address: '10.1.0.78' }] }] },
     expected: ['10.1.0.1/24', '10.1.0.78/24'],
@@ -98,7 +105,7 @@ interface Travelled {
   changedInHistory: boolean
 }
 
-for (const [field, row] of Object.entries(rows) as [keyof Interface, Row][])
+for (const [field, row] of Object.entries(rows) as [keyof typeof rows, Row][])
   test(`${field} travels from the cloud to the node and into the history`, async () => {
     const before = await travel(observed(base))
     const delivered: DeliveredNode[] = row.fresh ? [] : [deliveredNode(before.applied)]
@@ -113,6 +120,30 @@ for (const [field, row] of Object.entries(rows) as [keyof Interface, Row][])
     assert.equal(after.node === before.node, row.onNode === false, 'agent → node')
     assert.deepEqual(value(after.record.config.interfaces), row.expected, 'operator → inventory')
     assert.ok(after.changedInHistory, 'inventory → history')
+  })
+
+const named: Record<keyof InterfaceNames, Partial<Observed>> = {
+  subnetName: { subnets: [{ ...subnet, name: 'renamed' }] },
+  networkName: { networks: networksWith(1500, 'renamed') },
+  alias: { subnets: [{ ...subnet, index: 0, alias: 'renamed' }] },
+}
+
+for (const [field, cloud] of Object.entries(named) as [keyof InterfaceNames, Partial<Observed>][])
+  test(`experience M10: ${field} travels into the object and the inventory, and never to the agent`, async () => {
+    const before = await travel(observed(base))
+    const after = await travel(observed({ ...base, ...cloud }))
+    const value = (interfaces: readonly WireInterface[]) => interfaces[0]?.[nameFields[field]]
+    assert.equal(value(after.posted.interfaces), 'renamed', 'operator → Viola')
+    assert.equal(value(after.applied.spec.interfaces), 'renamed', 'Viola → MultiNicNodeConfig')
+    assert.equal(value(after.record.config.interfaces), 'renamed', 'operator → inventory')
+    assert.deepEqual(after.input, before.input, 'controller → agent')
+    assert.equal(after.applied.spec.specHash, before.applied.spec.specHash)
+    assert.deepEqual(
+      planNodes(observed({ ...base, ...cloud, delivered: [deliveredNode(before.applied)] })).nodes.map(
+        ({ action }) => action,
+      ),
+      ['keep'],
+    )
   })
 
 test('an unchanged cloud is not sent again', async () => {
@@ -152,6 +183,8 @@ async function send(cloud: Observed): Promise<ViolaNodeConfig> {
       return { results: new Map() }
     },
     remove: async () => 'removed' as const,
+    clusterNodes: () => assert.fail('nothing selects by Nodes'),
+    watchClusterNodes: () => assert.fail('nothing selects by Nodes'),
   }
   await deliver(viola, nodes, AbortSignal.timeout(1_000))
   return JSON.parse(JSON.stringify(posts[0] ?? assert.fail('nothing was sent')))

@@ -124,6 +124,8 @@ test('ports of real servers are delivered with all their Neutron data', long, as
     networkId: nets.storage,
     subnetId: subnets.storage,
     source: 'multinic-system/main',
+    subnetName: 'storage',
+    networkName: 'storage',
   }
   assert.deepEqual(one?.interfaces, [expected])
   assert.deepEqual(two?.interfaces, [
@@ -138,6 +140,8 @@ test('ports of real servers are delivered with all their Neutron data', long, as
       networkId: nets.twin,
       subnetId: subnets.twin,
       source: 'multinic-system/main',
+      subnetName: 'twin',
+      networkName: 'twin',
     },
   ])
   await waitForReady('True Synced')

@@ -42,10 +42,11 @@ export function networkCases(context: () => CloudContext): void {
     assert.deepEqual(await clients.neutron.subnetsByName('stor'), [])
   })
 
-  test('one call returns several networks with their MTU', async () => {
+  test('one call returns several networks with their MTU and name', async () => {
     const { clients, seeds } = context()
     const found = await clients.neutron.networks([seeds.storage.networkId, seeds.backup.networkId, unknownId])
     const mtus = new Map(found.map(network => [network.id, network.mtu]))
+    assert.ok(found.every(network => network.name !== ''))
     assert.deepEqual([mtus.size, mtus.get(seeds.storage.networkId), mtus.get(seeds.backup.networkId)], [2, 9000, 1450])
   })
 

@@ -156,6 +156,7 @@ export function portCases(context: () => CloudContext): void {
       status: 'ACTIVE',
       serverId: seeds.vms[0],
       owner: 'compute:nova',
+      portSecurity: { enabled: true, allowedAddressPairs: [] },
     })
     assert.match(macAddress, /^fa:16:3e(:[0-9a-f]{2}){3}$/)
     assert.match(createdAt ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)

@@ -21,14 +21,13 @@ import { recover } from '../../../src/agent/recover.ts'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import { canonicalJson } from '../../../src/contract/hash.ts'
 import { silent } from '../../../src/telemetry/log.ts'
-import { withoutLiveRename, withoutWaits } from './killable-host.ts'
+import { unlimited, withoutLiveRename, withoutWaits } from './killable-host.ts'
 
 const [root = '', agent = '', probe = '', kernel = '', textFrom = '', textTo = '', ...numbers] = process.argv.slice(2)
 const [part = 0, parts = 1, directions = 1, booted = 0, sampled = 0] = numbers.map(Number)
 const paths = pathsUnder(root)
 const host = withoutWaits(kernel === 'old' ? withoutLiveRename(kernelHost()) : kernelHost())
 const networkManager = await connectNetworkManager(host, paths)
-const unlimited = 1_000_000
 /** Milliseconds. NetworkManager needs some time to manage a NIC again. */
 const settleTimeout = networkManager ? 15_000 : 0
 const pollInterval = 100

@@ -6,13 +6,14 @@ import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { environment } from '../../../src/runtime/env.ts'
 
-/** The version in the Go module that is built. */
+/** The version in the Go module that is built: the newest, or the one that KUBERNETES_VERSION selects (build.sh). */
 export const kubernetesVersion = pinnedVersion('k8s.io/kubernetes')
 
 type Program =
   | 'etcd'
   | 'kube-apiserver'
   | 'kube-controller-manager'
+  | 'kube-scheduler'
   | 'kubelet'
   | 'kubectl'
   | 'containerd'
@@ -40,7 +41,9 @@ function isExecutable(file: string): boolean {
 }
 
 function pinnedVersion(module: string): string {
-  const text = readFileSync(join(import.meta.dirname, 'source', 'go.mod'), 'utf8')
+  const selected = environment()['KUBERNETES_VERSION']
+  const source = selected ? `source-${selected}` : 'source'
+  const text = readFileSync(join(import.meta.dirname, source, 'go.mod'), 'utf8')
   const [, version] = new RegExp(`^\\t${module} v(\\S+)$`, 'm').exec(text) ?? []
   if (!version) throw new Error(`go.mod of the rig does not contain ${module}`)
   return version

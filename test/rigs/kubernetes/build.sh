@@ -1,19 +1,25 @@
 #!/usr/bin/env bash
-# Builds kube-apiserver, kube-controller-manager, kubelet and kubectl from the Go module proxy, once per machine, into
-# ${XDG_CACHE_HOME:-~/.cache}/multinic/kubernetes/<version>. Takes about 8 minutes on two cores.
+# Builds kube-apiserver, kube-controller-manager, kube-scheduler, kubelet and kubectl from the Go module proxy, once per
+# machine, into ${XDG_CACHE_HOME:-~/.cache}/multinic/kubernetes/<version>. Takes about 8 minutes on two cores.
 #
 #   build.sh           builds missing programs and prints the directory
 #   build.sh --check   builds nothing; fails if a program is missing
 #
-# With KUBEBUILDER_ASSETS, it uses kube-apiserver and kubectl of that directory and builds only the others.
+# With KUBEBUILDER_ASSETS, it uses kube-apiserver and kubectl of that directory and builds only the others. With
+# KUBERNETES_VERSION (1.30), it builds the oldest supported version, which source-1.30 pins, instead of the newest.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-version=$(sed -n 's#^\tk8s.io/kubernetes v##p' "$here/source/go.mod")
-needs_go=$(sed -n 's/^go //p' "$here/source/go.mod")
+source=$here/source${KUBERNETES_VERSION:+-$KUBERNETES_VERSION}
+if [ ! -f "$source/go.mod" ]; then
+  echo "KUBERNETES_VERSION=$KUBERNETES_VERSION: unknown; known: $(cd "$here" && echo source-* | sed 's/source-//g')" >&2
+  exit 1
+fi
+version=$(sed -n 's#^\tk8s.io/kubernetes v##p' "$source/go.mod")
+needs_go=$(sed -n 's/^go //p' "$source/go.mod")
 out=${XDG_CACHE_HOME:-$HOME/.cache}/multinic/kubernetes/$version
 
-programs=(kube-controller-manager kubelet)
+programs=(kube-controller-manager kube-scheduler kubelet)
 for program in kube-apiserver kubectl; do
   [ -x "${KUBEBUILDER_ASSETS:-/nonexistent}/$program" ] || programs+=("$program")
 done
@@ -53,7 +59,7 @@ if [ -n "$todo" ]; then
   flags="-s -w -X $stamp.gitVersion=v$version -X $stamp.gitMajor=${version%%.*} -X $stamp.gitMinor=$(cut -d. -f2 <<<"$version")"
   # Without cgo the programs need no library of this machine, and the build needs no C compiler.
   # shellcheck disable=SC2046
-  (cd "$here/source" && CGO_ENABLED=0 GOFLAGS= go build -mod=readonly -buildvcs=false -trimpath -ldflags "$flags" -o "$work/" \
+  (cd "$source" && CGO_ENABLED=0 GOFLAGS= go build -mod=readonly -buildvcs=false -trimpath -ldflags "$flags" -o "$work/" \
     $(printf 'k8s.io/kubernetes/cmd/%s\n' $todo)) 9>&- >&2
   mv "$work"/* "$out/"
   echo "$version" >"$work/VERSION"

@@ -6,8 +6,13 @@ import { binary } from './binaries.ts'
 import type { Pair } from './certificates.ts'
 import { pauseImage } from './images.ts'
 
+export interface CniDirectories {
+  plugins: string
+  config: string
+}
+
 /** restrict_oom_score_adj: root in a container may lack CAP_SYS_RESOURCE, and then every Pod sandbox would fail. */
-export async function containerdConfig({ cniPlugins, spec }: { cniPlugins: string; spec: string }): Promise<string> {
+export async function containerdConfig({ cni, spec }: { cni: CniDirectories; spec: string }): Promise<string> {
   const { stdout } = await run(binary('containerd'), ['--version'])
   const base = ['root = "/var/lib/containerd"', 'state = "/run/containerd"']
   const grpc = ['[grpc]', 'address = "/run/containerd/containerd.sock"']
@@ -20,7 +25,8 @@ export async function containerdConfig({ cniPlugins, spec }: { cniPlugins: strin
     `[plugins."${runtime}".containerd.runtimes.runc.options]`,
     'SystemdCgroup = false',
     `[plugins."${runtime}".cni]`,
-    `bin_dir = "${cniPlugins}"`,
+    `bin_dir = "${cni.plugins}"`,
+    `conf_dir = "${cni.config}"`,
   ]
   const isVersion1 = / v?1\./.test(stdout)
   const lines = isVersion1
@@ -45,7 +51,8 @@ export async function runtimeSpec(): Promise<string> {
 }
 
 /** Pods that do not use the host's network have none. Without an address in the result their sandbox would fail. */
-export const cniPlugin = `#!/bin/sh
+export const noNetwork = '{"cniVersion":"0.4.0","name":"lo","plugins":[{"type":"loopback"}]}'
+export const noNetworkPlugin = `#!/bin/sh
 case $CNI_COMMAND in
 VERSION) echo '{"cniVersion":"0.4.0","supportedVersions":["0.3.1","0.4.0"]}' ;;
 ADD) echo '{"cniVersion":"0.4.0","interfaces":[{"name":"eth0"}],"ips":[{"version":"4","interface":0,"address":"192.0.2.2/32"}]}' ;;
@@ -60,6 +67,8 @@ export interface KubeletOptions {
   address: string
   serving: Pair
   clientCa: string
+  /** Taints that the node registers itself with. */
+  taints?: readonly object[]
 }
 
 /** Settings of a kubelet that shares the kernel with others: they would remove each other's Pods in one cgroup. */
@@ -67,7 +76,7 @@ export function inCgroup(cgroup: string): object {
   return { failCgroupV1: false, cgroupDriver: 'cgroupfs', cgroupRoot: `/${cgroup}` }
 }
 
-export function kubeletConfig({ address, serving, clientCa }: KubeletOptions): object {
+export function kubeletConfig({ address, serving, clientCa, taints }: KubeletOptions): object {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
@@ -78,6 +87,7 @@ export function kubeletConfig({ address, serving, clientCa }: KubeletOptions): o
     tlsPrivateKeyFile: serving.key,
     address,
     readOnlyPort: 0,
+    ...(taints && { registerWithTaints: taints }),
     failSwapOn: false,
     makeIPTablesUtilChains: false,
     // The disk belongs to the machine, so its usage means nothing for the node.

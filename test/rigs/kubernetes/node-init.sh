@@ -56,10 +56,9 @@ if [ ! -e "$DISK/installed" ]; then
   echo "$NAME" >/etc/hostname
   rm -f /etc/os-release
   printf 'ID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\nPRETTY_NAME="Ubuntu 24.04 LTS"\n' >/etc/os-release
-  rm -rf /etc/netplan /etc/systemd/network /etc/cni/net.d
-  mkdir -p /etc/netplan /etc/sysctl.d /etc/systemd/network /etc/cni/net.d
+  rm -rf /etc/netplan /etc/systemd/network
+  mkdir -p /etc/netplan /etc/sysctl.d /etc/systemd/network
   (umask 077 && printf 'network:\n  version: 2\n  ethernets:\n    eth0:\n      dhcp4: true\n' >/etc/netplan/50-cloud-init.yaml)
-  echo '{"cniVersion":"0.4.0","name":"lo","plugins":[{"type":"loopback"}]}' >/etc/cni/net.d/99-lo.conflist
   touch "$DISK/installed"
 fi
 hostname "$NAME"

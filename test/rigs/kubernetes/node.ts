@@ -12,7 +12,7 @@ import { type Daemon, type RunOptions, type RunResult, run, startDaemon, waitFor
 import { binary } from './binaries.ts'
 import { bridge, type ControlPlane, kubeconfigText } from './control-plane.ts'
 import { writePauseImage } from './images.ts'
-import { cniPlugin, containerdConfig, inCgroup, kubeletConfig, runtimeSpec } from './node-config.ts'
+import { containerdConfig, inCgroup, kubeletConfig, noNetwork, noNetworkPlugin, runtimeSpec } from './node-config.ts'
 
 export interface NodeOptions {
   name: string
@@ -22,6 +22,10 @@ export interface NodeOptions {
   /** OCI archives. */
   images?: readonly string[]
   bootID?: string
+  /** The directory of the CNI plugins, and the configuration. Without it, Pods have no network of their own. */
+  cni?: { plugins: string; config: object }
+  /** Taints that the node registers itself with. */
+  taints?: readonly object[]
 }
 
 export interface RigNode {
@@ -60,18 +64,24 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
   })
   const pause = join(disk, 'pause.tar')
   await writePauseImage(pause)
-  const cniPlugins = join(disk, 'cni')
-  await mkdir(cniPlugins)
-  await writeFile(join(cniPlugins, 'loopback'), cniPlugin, { mode: 0o755 })
+  const cni = { plugins: options.cni?.plugins ?? join(disk, 'cni'), config: join(disk, 'net.d') }
+  await mkdir(cni.config)
+  await writeFile(join(cni.config, '10-pods.conflist'), options.cni ? JSON.stringify(options.cni.config) : noNetwork)
+  if (!options.cni) {
+    await mkdir(cni.plugins)
+    await writeFile(join(cni.plugins, 'loopback'), noNetworkPlugin, { mode: 0o755 })
+  }
   const spec = join(disk, 'spec.json')
   await writeFile(spec, await runtimeSpec())
-  await writeFile(join(disk, 'containerd.toml'), await containerdConfig({ cniPlugins, spec }))
+  await writeFile(join(disk, 'containerd.toml'), await containerdConfig({ cni, spec }))
   const kubeconfig = kubeconfigText(cp.server, cp.authority.cert, {
     'client-certificate': serving.cert,
     'client-key': serving.key,
   })
   await writeFile(join(disk, 'kubeconfig'), kubeconfig)
-  const config = { ...kubeletConfig({ address, serving, clientCa: cp.authority.cert }), ...inCgroup(cgroup) }
+  const { taints } = options
+  const kubelet = kubeletConfig({ address, serving, clientCa: cp.authority.cert, ...(taints && { taints }) })
+  const config = { ...kubelet, ...inCgroup(cgroup) }
   await writeFile(join(disk, 'kubelet.json'), JSON.stringify(config))
 
   const powerOn = async (bootID: string): Promise<Machine> => {

@@ -9,6 +9,7 @@ import { backendLabel } from '../../../src/contract/backend.ts'
 import type { WireInterface } from '../../../src/contract/interfaces.ts'
 import type { Action } from '../../../src/controller/plan/observed.ts'
 import type { NodeObject } from '../../../src/kube/types.ts'
+import type { AddressPair } from '../../../src/operator/cloud.ts'
 import { messageOf } from '../../../src/runtime/errors.ts'
 import { portSecurity } from '../port-security.ts'
 import { run } from '../process.ts'
@@ -40,6 +41,8 @@ export interface GuestOptions {
 
 export interface Guest extends Machine {
   networks: Network[]
+  /** With `portSecurity`: replaces the allowed address pairs of this NIC's port, and removes those of other ports. */
+  allowAddressPairs(nic: string, pairs: readonly AddressPair[]): Promise<void>
   agent(action: Action, interfaces: readonly WireInterface[], settings?: Record<string, string>): Promise<AgentResult>
 }
 
@@ -86,12 +89,17 @@ export async function startGuest(
     t.diagnostic(`${kind}: ${Math.round((performance.now() - started) / 1000)} s, ${Math.round(cpu)} s of CPU`)
   })
   await machine.start()
-  if (secured) await secure([primary, ...nics], { [primary.name]: [primaryAddress], ...secured })
+  const secure = (pairs: Readonly<Record<string, readonly AddressPair[]>> = {}) => {
+    const addresses = { [primary.name]: [primaryAddress], ...secured }
+    return securePorts([primary, ...nics], addresses, pairs)
+  }
+  if (secured) await secure()
   await waitForBoot(machine)
   booted = await describe(machine, options.uefi ? `${kind} (UEFI)` : kind)
   return {
     ...machine,
     networks: made,
+    allowAddressPairs: (nic, pairs) => secure({ [nic]: pairs }),
     agent: (action, interfaces, settings = {}) =>
       runAgent(machine, { node: nodeObject(manager, systemUUID), action, interfaces, settings }),
   }
@@ -112,8 +120,15 @@ async function lastMessages(machine: Machine): Promise<string> {
   }
 }
 
-async function secure(nics: readonly Nic[], addresses: Readonly<Record<string, readonly string[]>>): Promise<void> {
-  const ports = nics.map(({ name, macAddress }) => ({ device: name, macAddress, addresses: addresses[name] ?? [] }))
+async function securePorts(
+  nics: readonly Nic[],
+  addresses: Readonly<Record<string, readonly string[]>>,
+  pairs: Readonly<Record<string, readonly AddressPair[]>>,
+): Promise<void> {
+  const ports = nics.map(({ name, macAddress }) => ({
+    ...{ device: name, macAddress, addresses: addresses[name] ?? [] },
+    allowedAddressPairs: pairs[name] ?? [],
+  }))
   await run('nft', ['-f', '-'], { input: portSecurity(ports) })
 }
 

@@ -48,7 +48,7 @@ export const recipes = {
     // A small young generation: otherwise a POST of 1,000 nodes leaves the process with twice the memory that it needs.
     entrypoint: ['/usr/bin/node', '--max-semi-space-size=2', '--optimize-for-size', '/opt/multinic/multinic.mjs'],
     // The controller receives thousands of watch events when many Jobs end. With a small young generation, garbage collection
-    // takes a third of the time. The operator limits its heap itself (src/operator/heap.ts); optimizing for size slows syncs.
+    // takes a third of the time. The operator limits its heap itself (src/runtime/heap.ts); optimizing for size slows syncs.
     entrypoints: {
       'multinic-operator': ['/usr/bin/node', '--max-semi-space-size=2', '/opt/multinic/multinic.mjs'],
       'multinic-controller': ['/usr/bin/node', '--max-semi-space-size=8', '/opt/multinic/multinic.mjs'],

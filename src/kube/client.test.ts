@@ -175,6 +175,25 @@ test('a list whose pages never end is refused', async () => {
   })
 })
 
+test('a response is refused above the size of a page, and that of a write above the size of an object', async () => {
+  const sized = (mebibytes: number) => ({
+    ...pod,
+    metadata: { ...key, annotations: { x: 'x'.repeat(mebibytes << 20) } },
+  })
+  let body: object = {}
+  const handler: Handler = (_, response) => json(response, 200, body)
+  await withServer(handler, async kube => {
+    body = { items: [sized(15)], metadata: {} }
+    assert.equal((await kube.list(pods)).items.length, 1)
+    body = { items: [sized(17)], metadata: {} }
+    await assert.rejects(kube.list(pods), /the response: is longer than 16777216 bytes/)
+    body = sized(3)
+    assert.equal((await kube.create(pods, pod)).metadata.name, key.name)
+    body = sized(5)
+    await assert.rejects(kube.create(pods, pod), /the response: is longer than 4194304 bytes/)
+  })
+})
+
 test('a list of empty pages without an end is refused', async () => {
   const handler: Handler = (_, response) => json(response, 200, { metadata: { continue: 'more' }, items: [] })
   await withServer(handler, async (kube, server) => {

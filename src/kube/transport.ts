@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Dispatcher } from 'undici'
 import { withoutSlash } from '../contract/url.ts'
-import { BodyError, readBody } from '../runtime/bounded-body.ts'
+import { BodyError, type BodyLimits, readBody } from '../runtime/bounded-body.ts'
 import { explain } from '../runtime/errors.ts'
 import { retry } from '../runtime/retry.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -113,7 +113,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
     const bounded = withDeadline(signal, options.requestTimeoutMs)
     try {
       const response = await dispatch('requests', { ...request, signal: bounded.signal })
-      return await responseFrom(response)
+      return await responseFrom(response, method === 'GET' ? maxPage : maxObject)
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof KubeError) throw error
@@ -142,7 +142,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
       try {
         // The deadline is for the first byte. After that, only the signal of the caller ends the stream.
         const response = await dispatch('watches', { ...request, signal: deadline.signal })
-        if (response.statusCode >= 300) await responseFrom(response)
+        if (response.statusCode >= 300) await responseFrom(response, maxObject)
         return response.body
       } catch (error) {
         request.signal.throwIfAborted()
@@ -160,19 +160,21 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
   }
 }
 
-async function responseFrom(response: Dispatcher.ResponseData): Promise<KubeResponse> {
+async function responseFrom(response: Dispatcher.ResponseData, limits: BodyLimits): Promise<KubeResponse> {
   const { statusCode: status, headers } = response
-  const bytes = await bytesOf(response.body)
+  const bytes = await bytesOf(response.body, limits)
   const body = String(headers['content-type']).includes('json') ? parse(bytes) : bytes.toString('utf8')
   // Redirects are errors too: the other host would get our token.
   if (status >= 300) throw kubeErrorFrom(status, body, secondsOf(headers['retry-after']))
   return { status, headers, body }
 }
 
-/** Of a page: 3,000 elements for each object. Two such pages fit into the memory of the smallest component. */
-const limits = { bytes: 32 * 1024 * 1024, elements: 600_000 }
+/** More than twice the maximum size of an object in etcd. A node config has some hundred elements. */
+export const maxObject: BodyLimits = { bytes: 4 * 1024 * 1024, elements: 100_000 }
+/** 80 KiB and 3,000 elements for each object of a page. While a page is parsed, it takes four times its bytes. */
+const maxPage: BodyLimits = { bytes: 16 * 1024 * 1024, elements: 600_000 }
 
-async function bytesOf(body: Stream): Promise<Buffer> {
+async function bytesOf(body: Stream, limits: BodyLimits): Promise<Buffer> {
   try {
     return await readBody(body, limits)
   } catch (error) {

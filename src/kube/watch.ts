@@ -10,7 +10,7 @@ import { explain } from '../runtime/errors.ts'
 import { isStatus, kubeErrorFrom, timedOut } from './errors.ts'
 import { parseWithoutManagedFields } from './managed-fields.ts'
 import { normalized } from './paths.ts'
-import type { Stream, Transport } from './transport.ts'
+import { maxObject, type Stream, type Transport } from './transport.ts'
 import type { KubeObject, Resource, WatchEvent } from './types.ts'
 
 export interface WatchTimes {
@@ -68,18 +68,16 @@ export async function* watchStream<T extends KubeObject>(
   }
 }
 
-/** More than twice the maximum size of an object in etcd. A node config has some hundred elements. */
-const maxEvent = { bytes: 4 * 1024 * 1024, elements: 100_000 }
 const newline = 0x0a
 
 /** JSON escapes a newline inside of a string, so a newline always ends an event. */
 async function* linesOf(stream: Stream): AsyncGenerator<Buffer> {
   let pieces: Buffer[] = []
   let size = 0
-  let count = elementCounter(maxEvent.elements)
+  let count = elementCounter(maxObject.elements)
   const add = (piece: Buffer) => {
     size += piece.length
-    const excess = size > maxEvent.bytes ? `is longer than ${maxEvent.bytes} bytes` : count(piece)
+    const excess = size > maxObject.bytes ? `is longer than ${maxObject.bytes} bytes` : count(piece)
     if (excess !== undefined) throw new Error(`a watch event ${excess}`)
     pieces.push(piece)
   }
@@ -87,7 +85,7 @@ async function* linesOf(stream: Stream): AsyncGenerator<Buffer> {
     const line = Buffer.concat(pieces)
     pieces = []
     size = 0
-    count = elementCounter(maxEvent.elements)
+    count = elementCounter(maxObject.elements)
     return line
   }
   try {

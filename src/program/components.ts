@@ -14,7 +14,7 @@ import { createLog, type Level, type Log } from '../telemetry/log.ts'
 export function addComponentCommands(program: Command): void {
   const { help } = messagesIn(programLanguage())
   component(program, 'operator', help.operator, async context => {
-    const { keepHeapSmall } = await import('../operator/heap.ts')
+    const { keepHeapSmall } = await import('../runtime/heap.ts')
     keepHeapSmall()
     const [{ runOperator }, { serveOperatorApi }, { startInventory }] = await Promise.all([
       import('../operator/main.ts'),
@@ -34,7 +34,11 @@ export function addComponentCommands(program: Command): void {
       await inventory?.close()
     }
   })
-  component(program, 'viola', help.viola, async context => (await import('../viola/main.ts')).runViola(context))
+  component(program, 'viola', help.viola, async context => {
+    const { keepHeapSmall } = await import('../runtime/heap.ts')
+    keepHeapSmall()
+    await (await import('../viola/main.ts')).runViola(context)
+  })
   component(program, 'controller', help.controller, async context =>
     (await import('../controller/main.ts')).runNodeController(context),
   )

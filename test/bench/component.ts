@@ -24,7 +24,7 @@ export function asDeployed(component: keyof typeof images): {
 export interface RunningComponent extends AsyncDisposable {
   url: string
   pid: number
-  /** Aborted when the process has ended. */
+  /** Aborted when the process has ended; the reason has its exit and the last line that is not of its log. */
   ended: AbortSignal
 }
 
@@ -47,9 +47,10 @@ export async function startComponent(
   const [file = '', ...args] = limit.command([process.execPath, ...flags, program, component])
   const child = spawn(file, args, { env: { ...environment, ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
   const end = new AbortController()
+  let lastLine = ''
   const ended = new Promise<void>(resolve =>
-    child.once('exit', () => {
-      end.abort()
+    child.once('exit', (code, signal) => {
+      end.abort(`${signal ?? `exit code ${code}`}${lastLine && `: ${lastLine}`}`)
       resolve()
     }),
   )
@@ -57,7 +58,10 @@ export async function startComponent(
   child.once('exit', code => url.reject(new Error(`the ${component} exited with code ${code}`)))
   createInterface({ input: child.stderr }).on('line', line => {
     // A program that runs out of memory prints other lines.
-    if (!line.startsWith('{')) return
+    if (!line.startsWith('{')) {
+      lastLine = line || lastLine
+      return
+    }
     const { message, url: address } = JSON.parse(line) as Record<string, string>
     if (message === listeningMessage[component] && address) url.resolve(address)
   })

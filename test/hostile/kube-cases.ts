@@ -82,10 +82,12 @@ function requestsDuringList(kube: HostileKube, { caller }: OperatorEnvironment, 
   const { head, tail, entry } = target.expected
   const listOf = (unit: string, count: number) =>
     `${head}${JSON.stringify(entry(0)).slice(0, -1)},"more":[${`${unit},`.repeat(count)}0]}${tail}`
-  const page = () => listOf('{}', 90_000).replace('"metadata":{', '"metadata":{"continue":"next",')
+  // Twice the elements: commas count too.
+  const empties = () => listOf('{}', 290_000)
+  const page = () => empties().replace('"metadata":{', '"metadata":{"continue":"next",')
   const lists: Record<string, () => string> = {
-    'empty objects': () => listOf('{}', 550_000),
-    texts: () => listOf(`"${'x'.repeat(99)}"`, 300_000),
+    'empty objects': empties,
+    texts: () => listOf(`"${'x'.repeat(99)}"`, 160_000),
     'pages without an end': page,
   }
   return Object.entries(lists).map(([what, list]) => ({

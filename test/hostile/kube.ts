@@ -85,13 +85,13 @@ export async function startHostileKube(api: KubeApi, kubeconfig: string): Promis
     kubeconfig,
     async attack(hostile, provoke) {
       const answered = Promise.withResolvers<void>()
+      const isWatched = hostile.verb !== 'write' && hostile.verb !== 'review'
+      if (isWatched) await isOpen(hostile.path)
       const timer = setTimeout(() => {
         answered.resolve()
         // What is still being sent would go on during the next case.
         server.closeAllConnections()
       }, attackMs)
-      const isWatched = hostile.verb !== 'write' && hostile.verb !== 'review'
-      if (isWatched) await isOpen(hostile.path)
       current = { hostile, answered: answered.resolve }
       try {
         for (const { path, response } of watches) if (isWatched && path.includes(hostile.path)) response.destroy()

@@ -151,7 +151,7 @@ export async function runHostile(program: string, corpus: Corpus = 'all', only =
       current.delete(next)
       if (process.env['TALK']) console.error(Date.now() % 1e7, name, ended.aborted)
       outcome.tried++
-      if (ended.aborted) outcome.ended.push(name)
+      if (ended.aborted) outcome.ended.push(`${name}: ${ended.reason}`)
       if (running[component].ended.aborted)
         restarting ??= restart(component).finally(() => {
           restarting = undefined

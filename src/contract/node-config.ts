@@ -142,6 +142,9 @@ export const interfaceList = z
 export const nodeConfigSpec = z
   .object({
     providerId: opaqueId.optional().meta({ description: 'Provider ID of the Biz cluster in Viola.' }),
+    providerName: tenantName
+      .optional()
+      .meta({ description: 'Name of the provider when Viola wrote the config. Informational.' }),
     nodeName: z
       .string()
       .min(1)

@@ -62,6 +62,10 @@ export const violaNode = z
     instanceId: z.string().optional(),
     instanceName: z.string().optional(),
     providerId: z.string().optional(),
+    providerName: z
+      .string()
+      .optional()
+      .meta({ description: 'Name of the provider in the routing of Viola, if it has one.' }),
     specHash: z.string(),
     generation,
     interfaces: z.array(interfaceSchema),

@@ -305,7 +305,7 @@ test('a list has pages, by the names of the nodes', async () => {
 })
 
 test('a watch sends existing node configs and every change, and ends when the server stops', async () => {
-  const other = await aViola({ KUBECONFIG: biz.api.kubeconfig })
+  const other = await aViola({ KUBECONFIG: biz.api.kubeconfig, VIOLA_PROVIDER_NAME: 'Seoul 1' })
   await other.post([aNodeOf('streamed')], { provider: 'watched-provider' })
   await viola.post([aNodeOf('unwatched')])
   const url = await other.app.listen({ port: 0, host: '127.0.0.1' })
@@ -322,6 +322,7 @@ test('a watch sends existing node configs and every change, and ends when the se
       return `${event} ${node.nodeName} ${node.status?.state ?? ''}`.trim()
     })
   await eventually(() => assert.deepEqual(events(), ['added streamed']))
+  assert.match(received, /"providerName":"Seoul 1"/)
   await biz.kube.patchStatus(nodeConfigs, { namespace, name: 'streamed' }, { state: 'Configured' })
   await eventually(() => assert.deepEqual(events(), ['added streamed', 'updated streamed Configured']))
   await other.remove('streamed', { provider: 'watched-provider' })

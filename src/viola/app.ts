@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { objectName } from '../contract/node-names.ts'
 import type { Route } from '../contract/openapi.ts'
 import { summaryOf } from '../contract/problem.ts'
-import { providerHeader, violaNodesPath, violaPath } from '../contract/viola.ts'
+import { providerHeader, type ViolaNode, violaNodesPath, violaPath } from '../contract/viola.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type Access, type Caller, providerRight } from '../server/access.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
@@ -116,6 +116,12 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     return writable
   }
 
+  /** The node with the name that the routing has now. That of the object is from its last write. */
+  function named(node: ViolaNode, providerId: string): ViolaNode {
+    const providerName = targets.nameOf(node.providerId ?? providerId)
+    return providerName ? { ...node, providerName } : node
+  }
+
   const streams = eventStreams(app)
   const openStream = (request: FastifyRequest, reply: FastifyReply) =>
     streams.open(reply, () => authorize({ method: 'get' }, request, reply))
@@ -129,7 +135,10 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const outcomes = await inCluster(providerId, async cluster => {
         const { get: existing } = await cluster.observe()
         const mayTakeOver = await writableProviders(caller, otherOwners(nodes, existing, providerId))
-        const context = { providerId, existing, mayTakeOver: (id: string) => mayTakeOver.has(id) }
+        const context = {
+          ...{ providerId, providerName: targets.nameOf(providerId), existing },
+          mayTakeOver: (id: string) => mayTakeOver.has(id),
+        }
         return applyDecisions(cluster, planNodeConfigs(nodes, context), { context, parallel, force, trace })
       })
       trace?.end(providerId, outcomes.length)
@@ -148,7 +157,8 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
           await streamChanges(cluster, openStream(request, reply), send =>
             cluster.subscribe(({ type, object, old }) => {
               if (nodeName !== undefined && object.spec.nodeName !== nodeName) return
-              if (belongsTo(object, providerId) || (old && belongsTo(old, providerId))) send(type, toViolaNode(object))
+              if (belongsTo(object, providerId) || (old && belongsTo(old, providerId)))
+                send(type, named(toViolaNode(object), providerId))
             }),
           )
         })
@@ -158,11 +168,11 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
           .filter(
             object => belongsTo(object, providerId) && (nodeName === undefined || object.spec.nodeName === nodeName),
           )
-        const resourceVersion = fingerprintOf(objects)
+        const resourceVersion = fingerprintOf(objects, targets.nameOf(providerId))
         if (isNotModified(request, reply, resourceVersion) || since === resourceVersion) return reply.code(304).send()
         const { page, next } = pageOf(objects, limit, cursor)
         if (next !== undefined) reply.header('link', nextLink(request.url, next))
-        const items = await withEditors(cluster, page)
+        const items = (await withEditors(cluster, page)).map(node => named(node, providerId))
         return reply.type('application/json').send(JSON.stringify({ items, resourceVersion }))
       })
     },

@@ -101,7 +101,7 @@ async function planAgain(cluster: Cluster, node: RequestedNode, options: ApplyOp
 async function write(cluster: Cluster, decision: Write, options: ApplyOptions): Promise<Outcome> {
   const { node } = decision
   const existing = decision.do === 'update' ? decision.existing : undefined
-  const object = appliedObject(node, options.context.providerId, existing)
+  const object = appliedObject(node, options.context, existing)
   const { uid, resourceVersion } = (node.expectedSpecHash !== undefined && existing?.metadata) || {}
   const guard = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
   const trace = options.trace?.write(node)

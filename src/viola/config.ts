@@ -3,6 +3,8 @@
  */
 import { z } from 'zod'
 import { parseDuration } from '../contract/duration.ts'
+import { tenantName } from '../contract/text.ts'
+import { shownName } from '../contract/truncate.ts'
 import { accessSettings } from '../server/access-settings.ts'
 import { traceSettings } from '../telemetry/trace-export.ts'
 
@@ -19,6 +21,12 @@ const duration = (initial: string, description: string) =>
     })
     .describe(description)
 
+/** Screens show it as it is. */
+export const providerName = tenantName.refine(
+  name => shownName(name) === name,
+  'must be one line, without invisible characters and without spaces at its ends',
+)
+
 const fields = z.object({
   LISTEN_ADDR: z.string().default(':8080').describe('Listen address.'),
   ROUTING_CONFIG: text('Routing file. Without one, all providers share one cluster.'),
@@ -28,6 +36,9 @@ const fields = z.object({
     .max(63)
     .default('multinic-system')
     .describe('Namespace of MultiNicNodeConfigs, unless the routing names another.'),
+  VIOLA_PROVIDER_NAME: providerName
+    .optional()
+    .describe('Name of the cluster for people, without a routing file. With one, each target has its own.'),
   KUBECONFIG: text('Kubeconfig of the cluster. Default: the cluster that Viola runs in.'),
   KUBE_API_SERVER: text('URL of the Kubernetes API server, instead of a kubeconfig.'),
   KUBE_CA_PATH: text('CA certificates of the API server.'),

@@ -1,5 +1,7 @@
-/** Names of VMs, subnets and networks in the objects that Viola writes. */
+/** Names of providers, VMs, subnets and networks in the objects that Viola writes. */
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
@@ -24,6 +26,9 @@ after(async () => {
 const existing = (name: string) => biz.kube.get(nodeConfigs, { namespace, name })
 const actions = (answer: { json: { results: { nodeName: string; action: string }[] } }) =>
   answer.json.results.map(({ nodeName, action }) => `${nodeName} ${action}`)
+
+const providerNamesIn = ({ json }: { json: unknown }) =>
+  violaListAnswer.parse(json).items.map(({ providerName }) => providerName)
 
 const named = (nodeName: string, count: number, name: string, alias = 'storage') => {
   const node = aNodeOf(nodeName, count, { instanceName: `vm ${name}` })
@@ -61,6 +66,54 @@ test('a new alias alone is written, under the same hash: labels and objects of t
   assert.deepEqual(await written(aNodeOf('alias', 1)), ['updated', hash, undefined])
 })
 
+test('a provider has the name of the routing: answers have the current one, and a new name alone writes nothing', async () => {
+  const ROUTING_CONFIG = join(biz.dir, 'routing.yaml')
+  const rename = (name: string) =>
+    writeFileSync(
+      ROUTING_CONFIG,
+      JSON.stringify({ targets: [{ providerId: 'p1', name, kubeconfig: biz.api.kubeconfig }] }),
+    )
+  rename('Seoul 1')
+  const routed = await aViola({ ROUTING_CONFIG })
+  try {
+    await routed.post([aNodeOf('routed')])
+    const first = await existing('routed')
+    assert.equal(first?.spec.providerName, 'Seoul 1')
+    const listed = await routed.list('?nodeName=routed')
+    assert.deepEqual(providerNamesIn(listed), ['Seoul 1'])
+
+    rename('Seoul 2')
+    assert.deepEqual(actions(await routed.post([aNodeOf('routed')])), ['routed unchanged'])
+    assert.equal((await existing('routed'))?.metadata.resourceVersion, first?.metadata.resourceVersion)
+    const etag = String(listed.headers['etag'])
+    const renamed = await routed.list('?nodeName=routed', { headers: { 'if-none-match': etag } })
+    assert.equal(renamed.status, 200, 'a list with another name is another version')
+    assert.deepEqual(providerNamesIn(renamed), ['Seoul 2'])
+    assert.equal(renamed.json.items[0].specHash, listed.json.items[0].specHash)
+
+    assert.deepEqual(actions(await routed.post([aNodeOf('routed', 2)])), ['routed updated'])
+    assert.equal((await existing('routed'))?.spec.providerName, 'Seoul 2')
+    rename('')
+    assert.deepEqual(providerNamesIn(await routed.list('?nodeName=routed')), [undefined])
+  } finally {
+    await routed.close()
+  }
+})
+
+test('without a routing file VIOLA_PROVIDER_NAME is the name of every provider', async () => {
+  const KUBECONFIG = biz.api.kubeconfig
+  const one = await aViola({ KUBECONFIG, VIOLA_PROVIDER_NAME: 'Seoul 1' })
+  try {
+    await one.post([aNodeOf('single')])
+    assert.equal((await existing('single'))?.spec.providerName, 'Seoul 1')
+    assert.deepEqual(providerNamesIn(await one.list('?nodeName=single')), ['Seoul 1'])
+  } finally {
+    await one.close()
+  }
+  await assert.rejects(aViola({ KUBECONFIG, VIOLA_PROVIDER_NAME: 'a\u202eb' }), /VIOLA_PROVIDER_NAME: must be one line/)
+  await assert.rejects(aViola({ KUBECONFIG, VIOLA_PROVIDER_NAME: 'a'.repeat(256) }), /VIOLA_PROVIDER_NAME: .*255/)
+})
+
 test('a cluster whose CRD is older than the names gets the config without them', async () => {
   const older = await startTargetCluster()
   try {
@@ -68,12 +121,13 @@ test('a cluster whose CRD is older than the names gets the config without them',
     for (const version of crd.spec.versions) {
       const { spec } = version.schema.openAPIV3Schema.properties
       delete spec.properties.instanceName
+      delete spec.properties.providerName
       for (const name of ['subnetName', 'networkName', 'alias'])
         delete spec.properties.interfaces.items.properties[name]
     }
     const { resourceVersion } = (await older.kube.get(crds, { name: crd.metadata.name }))?.metadata ?? {}
     await older.kube.replace(crds, { ...crd, metadata: { ...crd.metadata, resourceVersion } })
-    const behind = await aViola({ KUBECONFIG: older.api.kubeconfig })
+    const behind = await aViola({ KUBECONFIG: older.api.kubeconfig, VIOLA_PROVIDER_NAME: 'Seoul 1' })
     try {
       const answer = await behind.post([named('old-1', 1, 'storage'), named('old-2', 1, 'storage')])
       assert.deepEqual(actions(answer), ['old-1 created', 'old-2 created'])
@@ -81,6 +135,8 @@ test('a cluster whose CRD is older than the names gets the config without them',
       const stored = await older.kube.get(nodeConfigs, { namespace, name: 'old-1' })
       assert.equal(stored?.spec.interfaces.length, 1)
       assert.equal(stored?.spec.instanceName, undefined)
+      assert.equal(stored?.spec.providerName, undefined)
+      assert.deepEqual(providerNamesIn(await behind.list('?nodeName=old-1')), ['Seoul 1'])
     } finally {
       await behind.close()
     }

@@ -16,7 +16,7 @@ function requested(change: object = {}): RequestedNode {
 }
 
 function objectOf(node: RequestedNode, change: { spec?: object; metadata?: object } = {}): NodeConfig {
-  const { metadata, spec } = appliedObject(node, providerId)
+  const { metadata, spec } = appliedObject(node, { providerId })
   return {
     apiVersion: 'multinic.io/v1',
     kind: 'MultiNicNodeConfig',
@@ -124,8 +124,8 @@ test('two nodes of one request that map to the same object are both refused, and
 })
 
 test('a removed instance ID is set to empty, because another field manager may own it', () => {
-  assert.equal(appliedObject(requested({ instanceId: '' }), providerId, current).spec.instanceId, '')
-  assert.equal('instanceId' in appliedObject(requested({ instanceId: '' }), providerId).spec, false)
+  assert.equal(appliedObject(requested({ instanceId: '' }), { providerId }, current).spec.instanceId, '')
+  assert.equal('instanceId' in appliedObject(requested({ instanceId: '' }), { providerId }).spec, false)
 })
 
 test('of an object with invalid interfaces only the valid ones are shown, and its hash differs', () => {

@@ -27,6 +27,7 @@ export type Decision =
 
 export interface PlanContext {
   providerId: string
+  providerName?: string | undefined
   existing(objectName: string): NodeConfig | undefined
   /** Whether the caller may take over a node of this provider. */
   mayTakeOver(providerId: string): boolean
@@ -109,12 +110,17 @@ function aliasesIn(interfaces: readonly { name?: string | undefined; alias?: str
 }
 
 /** The object of the server-side apply: spec and labels. */
-export function appliedObject(node: RequestedNode, providerId: string, existing?: NodeConfig) {
+export function appliedObject(
+  node: RequestedNode,
+  { providerId, providerName }: Pick<PlanContext, 'providerId' | 'providerName'>,
+  existing?: NodeConfig,
+) {
   const instanceId = node.instanceId ?? (existing?.spec.instanceId ? '' : undefined)
   return {
     metadata: { name: node.objectName, labels: node.labels },
     spec: {
       providerId,
+      ...(providerName ? { providerName } : {}),
       nodeName: node.nodeName,
       // An omitted field would keep the value of another field manager; an empty one replaces it.
       ...(instanceId === undefined ? {} : { instanceId }),

@@ -62,7 +62,7 @@ export function bodyOf(prefix: string, nodes: number): object[] {
 
 async function bareApplies(kube: KubeClient, body: object[]): Promise<void> {
   const { nodes } = nodesFrom(body, 'bare')
-  const queue = nodes.map(node => appliedObject(node, 'bare'))
+  const queue = nodes.map(node => appliedObject(node, { providerId: 'bare' }))
   const worker = async () => {
     for (let next = queue.pop(); next; next = queue.pop()) {
       const object = { ...next, metadata: { ...next.metadata, namespace } }

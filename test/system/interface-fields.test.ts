@@ -193,7 +193,7 @@ async function send(cloud: Observed): Promise<ViolaNodeConfig> {
 function apply(posted: ViolaNodeConfig): NodeConfig {
   const { nodes, errors } = nodesFrom([posted], providerId)
   assert.deepEqual(errors, [])
-  const { metadata, spec } = appliedObject(nodes[0] ?? assert.fail('no node'), providerId)
+  const { metadata, spec } = appliedObject(nodes[0] ?? assert.fail('no node'), { providerId })
   const object = { ...metadata, namespace: 'multinic-system', uid: 'u-1', generation: 1 }
   return JSON.parse(
     JSON.stringify({ apiVersion: 'multinic.io/v1', kind: 'MultiNicNodeConfig', metadata: object, spec }),

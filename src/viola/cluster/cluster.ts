@@ -180,7 +180,7 @@ function isUndeclaredField(error: unknown): boolean {
 }
 
 /** The configuration of a node must not wait for a CRD that knows the names. */
-function withoutNames({ instanceName: _, ...spec }: NodeConfig['spec']): NodeConfig['spec'] {
+function withoutNames({ providerName: _, instanceName: __, ...spec }: NodeConfig['spec']): NodeConfig['spec'] {
   const absent = Object.fromEntries(Object.values(nameFields).map(name => [name, undefined]))
   return { ...spec, interfaces: spec.interfaces.map(nic => ({ ...nic, ...absent })) }
 }
@@ -196,9 +196,12 @@ function retryThrottled<T>(work: () => Promise<T>): Promise<T> {
   })
 }
 
-/** Identifies the state of a list. It changes with every change of an object and is the same in every replica. */
-export function fingerprintOf(objects: readonly NodeConfig[]): string {
-  const hash = createHash('sha256')
+/**
+ * Identifies the state of a list. It changes with every change of an object or of the provider's name, and is the same in
+ * every replica.
+ */
+export function fingerprintOf(objects: readonly NodeConfig[], providerName = ''): string {
+  const hash = createHash('sha256').update(providerName)
   for (const { metadata } of [...objects].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)))
     hash.update(`${metadata.name} ${metadata.uid} ${metadata.resourceVersion}\n`)
   return hash.digest('hex').slice(0, 32)

@@ -48,6 +48,16 @@ const cases: Record<string, [file: string, providerId: string, route: Route | un
     'a',
     { namespace: 'x', access: { by: 'kubeconfig', path: 'd' } },
   ],
+  'a name, which targets do not inherit': [
+    'default: { name: Elsewhere }\ntargets: [{ providerId: a, name: Seoul 1, inCluster: true }]',
+    'a',
+    { namespace: 'multinic-system', name: 'Seoul 1', access: { by: 'pod' } },
+  ],
+  'no name': [
+    'default: { name: Elsewhere }\ntargets: [{ providerId: a, inCluster: true, name: "" }]',
+    'a',
+    { namespace: 'multinic-system', access: { by: 'pod' } },
+  ],
   'an unlisted provider uses the default': [
     'default: { kubeconfig: d }',
     'unlisted',
@@ -93,6 +103,11 @@ const broken: Record<string, [file: string, error: RegExp]> = {
   'a server that is not a URL': [
     'targets: [{ providerId: a, kubeApiServer: somewhere }]',
     /^targets\[0\]\.kubeApiServer: /,
+  ],
+  'a name of two lines': ['targets: [{ providerId: a, name: "s3cret\\nb" }]', /^targets\[0\]\.name: must be one line/],
+  'a name that is too long': [
+    `targets: [{ providerId: a, name: ${'s3cret'.repeat(50)} }]`,
+    /^targets\[0\]\.name: .*255/,
   ],
   'a duplicate provider': [
     'targets: [{ providerId: a, kubeToken: s3cret }, { providerId: a }]',

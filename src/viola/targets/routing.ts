@@ -6,6 +6,7 @@
  * default: { … }               # for providers that are not listed; targets inherit its fields
  * targets:
  *   - providerId: cluster-a
+ *     name: Seoul 1                                   # for people
  *     namespace: multinic-system
  *     kubeconfig: a.kubeconfig                        # one of four kinds of access
  *   - { providerId: cluster-b, inCluster: true }
@@ -16,7 +17,7 @@
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { fieldErrors } from '../../contract/problem.ts'
-import type { ViolaSettings } from '../config.ts'
+import { providerName, type ViolaSettings } from '../config.ts'
 
 /** An empty value is the same as no value. */
 const text = z
@@ -26,6 +27,7 @@ const text = z
 
 const targetFields = {
   providerId: text,
+  name: text.pipe(providerName.optional()),
   mode: text,
   namespace: text,
   kubeconfig: text,
@@ -68,6 +70,8 @@ export type DirectAccess =
   | { by: 'server'; server?: string; token?: string; tokenFile?: string; caPath?: string }
 
 export interface Route {
+  /** Of the provider, for people. */
+  name?: string
   namespace: string
   /** Missing if the file requests an unsupported mode; `unusable` then says what to do. */
   access?: Access
@@ -104,10 +108,11 @@ export function routingFrom(content: string, local: Route): Routing {
 /** The route of the settings: the cluster of every provider without a routing file. */
 export function localRoute(settings: ViolaSettings): Route & { access: DirectAccess } {
   const { KUBE_API_SERVER: server, KUBE_TOKEN: token, KUBE_TOKEN_FILE: tokenFile, KUBE_CA_PATH: caPath } = settings
-  const namespace = settings.TARGET_NAMESPACE
+  const { TARGET_NAMESPACE: namespace, VIOLA_PROVIDER_NAME: name } = settings
+  const names = { namespace, ...(name && { name }) }
   if (server || token || tokenFile || caPath)
     return {
-      namespace,
+      ...names,
       access: {
         by: 'server',
         ...(server && { server }),
@@ -116,8 +121,8 @@ export function localRoute(settings: ViolaSettings): Route & { access: DirectAcc
         ...(caPath && { caPath }),
       },
     }
-  if (settings.KUBECONFIG) return { namespace, access: { by: 'kubeconfig', path: settings.KUBECONFIG } }
-  return { namespace, access: { by: 'pod' } }
+  if (settings.KUBECONFIG) return { ...names, access: { by: 'kubeconfig', path: settings.KUBECONFIG } }
+  return { ...names, access: { by: 'pod' } }
 }
 
 /** The routing without a file: one cluster for all providers. */
@@ -131,16 +136,17 @@ export function routeOf(routing: Routing, providerId: string): Route | undefined
 
 function routeFrom(one: Target, defaults: Target | undefined, local: Route): Route {
   const namespace = one.namespace ?? defaults?.namespace ?? local.namespace
+  const names = { namespace, ...(one.name && { name: one.name }) }
   const mode = one.mode ?? defaults?.mode ?? 'local'
   if (mode === 'ssh')
     return {
-      namespace,
+      ...names,
       unusable:
         'mode ssh is not supported: set kubeconfig, or kubeApiServer with kubeTokenFile and kubeCaPath, to reach the API server directly',
     }
-  if (mode !== 'local') return { namespace, unusable: `mode ${mode} is unknown: remove it` }
+  if (mode !== 'local') return { ...names, unusable: `mode ${mode} is unknown: remove it` }
   const access = accessOf(one, local, defaults) ?? (defaults && accessOf(defaults, local)) ?? local.access
-  return { namespace, ...(access ? { access } : {}) }
+  return { ...names, ...(access ? { access } : {}) }
 }
 
 /** Missing fields of a server come from the default. */

@@ -18,6 +18,8 @@ import { openTargetCredentials, type TargetAccess } from './target-credentials.t
 export interface Targets {
   /** Runs `work` with the provider's cluster. Undefined for an unknown provider. Throws `UnusableTarget`. */
   use<T>(providerId: string, work: (cluster: Cluster) => Promise<T>): Promise<T | undefined>
+  /** Name of the provider in the routing, for people. */
+  nameOf(providerId: string): string | undefined
   /** State of every target of the routing. */
   states(): TargetState[]
   /** Why the current content of the routing file is invalid. */
@@ -102,6 +104,7 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
       const route = routeOf(current, providerId)
       return route && useTarget(current.routes.has(providerId) ? providerId : defaultTarget, route, work)
     },
+    nameOf: providerId => routeOf(routing(), providerId)?.name,
     states,
     get problem() {
       return file?.problem

@@ -71,13 +71,14 @@ export function deviationsOf(record: InventoryRecord): Deviation[] {
 }
 
 export function deviationOf(
-  { providerId, nodeName }: InventoryRecord,
+  { providerId, providerName, nodeName }: InventoryRecord,
   { requested, state, differences }: Comparison,
 ): Deviation {
   const { status = 'Pending', reason, pending, lastChecked, lastConfigured, checkIntervalSeconds } = state ?? {}
   const remedy = reason === undefined ? undefined : reasonText(reason)?.remedy
   return {
     providerId,
+    ...(providerName !== undefined && { providerName }),
     nodeName,
     interface: requested.name,
     ...(requested.portId && { portId: requested.portId }),

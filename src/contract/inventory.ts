@@ -41,6 +41,7 @@ export const interfaceRecord = interfaceStatus.extend({
 export const inventoryRecord = z
   .object({
     providerId: z.string(),
+    providerName: z.string().optional().meta({ description: 'Name of the provider in Viola, if it has one.' }),
     nodeName: z.string(),
     instanceId: z.string(),
     instanceName: z.string().optional().meta({ description: 'Name of the VM, if it is known.' }),
@@ -60,6 +61,7 @@ export const inventoryRecord = z
 export const inventoryWrite = z
   .object({
     providerId: opaqueId,
+    providerName: tenantName.optional(),
     nodeName: z.string().min(1).max(253),
     instanceId: z.string().max(253),
     instanceName: tenantName.optional(),
@@ -103,6 +105,7 @@ export const providerCatalog = z.object({
   providers: z.array(
     z.object({
       providerId: z.string(),
+      providerName: z.string().optional(),
       nodeCount: z.int32(),
       updatedAt: timestamp,
       nodes: z.array(
@@ -120,8 +123,8 @@ export const providerCatalog = z.object({
 
 export const searchHit = z
   .object({
-    kind: z.enum(['address', 'mac', 'port', 'vm', 'node', 'subnet', 'network']),
-    value: z.string().meta({ description: 'A VM is found by ID and by name, a subnet or network by name.' }),
+    kind: z.enum(['address', 'mac', 'port', 'vm', 'node', 'subnet', 'network', 'provider']),
+    value: z.string().meta({ description: 'A VM is found by ID and by name, a subnet, network or provider by name.' }),
     providerId: z.string(),
     nodeName: z.string(),
     interface: z.string().optional().meta({ description: 'Name of the interface, if the value belongs to one.' }),
@@ -133,6 +136,7 @@ export const holder = z
     kind: z.enum(['address', 'mac', 'port']),
     value: z.string(),
     providerId: z.string(),
+    providerName: z.string().optional().meta({ description: 'Name of the provider now.' }),
     nodeName: z.string(),
     interface: z.string(),
     from: timestamp,
@@ -156,6 +160,7 @@ export const holdersAnswer = z
 export const deviation = z
   .object({
     providerId: z.string(),
+    providerName: z.string().optional(),
     nodeName: z.string(),
     interface: z.string(),
     portId: z.string().optional(),

@@ -55,7 +55,7 @@ export const inventoryApi: Api = {
         networkId: 'Only nodes with an interface in this network.',
         subnetId: 'Only nodes with an interface in this subnet.',
         source: 'Only nodes with an interface of this OpenstackConfig (namespace/name).',
-        q: 'Prefix of an IP address, MAC address, port ID, VM ID or provider ID, or of the name of a node, VM, subnet or network.',
+        q: 'Prefix of an IP address, MAC address, port ID, VM ID or provider ID, or of the name of a node, VM, subnet, network or provider.',
         at,
         limit: integerParameter('Page size; the Link header points to the next page.', 1, maxPageSize),
         cursor: 'Start of the next page, from the Link header.',
@@ -103,7 +103,7 @@ export const inventoryApi: Api = {
     {
       method: 'get',
       path: `${rootPath}/search`,
-      summary: 'Find addresses, MAC addresses, ports, VMs, nodes, subnets and networks by prefix.',
+      summary: 'Find addresses, MAC addresses, ports, VMs, nodes, subnets, networks and providers by prefix.',
       headers,
       query: {
         q: 'Prefix of the value.',

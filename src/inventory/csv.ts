@@ -24,11 +24,12 @@ const columns = [
   'subnetName',
   'networkName',
   'alias',
+  'providerName',
 ]
 
 export function csvOf(records: readonly InventoryRecord[]): string {
   const lines = records.flatMap(record => {
-    const { providerId, nodeName, instanceId, instanceName, updatedAt } = record
+    const { providerId, providerName, nodeName, instanceId, instanceName, updatedAt } = record
     return storedInterfaces(record.config).map(nic => {
       const state = record.interfaces?.find(({ macAddress }) => macAddress === nic.macAddress)
       return [
@@ -49,6 +50,7 @@ export function csvOf(records: readonly InventoryRecord[]): string {
         nic.subnetName,
         nic.networkName,
         nic.alias,
+        providerName,
       ]
     })
   })

@@ -15,7 +15,7 @@ export interface Filter {
   networkId?: string
   subnetId?: string
   source?: string
-  /** Prefix of an IP address, MAC address, port ID, VM ID, provider ID, or of the name of a node, VM, subnet or network. */
+  /** Prefix of an IP address, MAC address, port ID, VM ID, provider ID, or of the name of a node, VM, subnet, network or provider. */
   q?: string
   limit?: number
   /** The last record of the previous page. */
@@ -36,6 +36,7 @@ export function matchesFilter(record: InventoryRecord, filter: Filter): boolean 
     record.instanceId,
     record.providerId,
     record.instanceName ?? '',
+    record.providerName ?? '',
     ...interfaceRows(record).flatMap(({ port_id, subnet_name, network_name }) => [
       ...(port_id ? [port_id] : []),
       ...(subnet_name ? [subnet_name] : []),

@@ -11,7 +11,7 @@ import { insertAll } from './bulk.ts'
 import { normalizedAddress } from './filter.ts'
 import { type Placeholder, prepared, type Reader } from './prepared.ts'
 import { type Holding, holdingsOf } from './rows.ts'
-import type { HoldingRow, Tables } from './schema.ts'
+import type { HoldingRow, NodeRow, Tables } from './schema.ts'
 
 export interface HoldingChange {
   before?: InventoryRecord | undefined
@@ -77,6 +77,7 @@ export async function findHolders(reader: Reader, q: string): Promise<HoldersAns
   const listed = [...Map.groupBy(found, ({ kind }) => kind).values()].flatMap(rows =>
     rows.toSorted(latestFirst).slice(0, maxPeriods),
   )
+  const names = await providerNames(reader, new Set(listed.map(({ provider_id }) => provider_id)))
   const holders = joined(listed)
     .sort(latestFirst)
     .map(
@@ -84,6 +85,7 @@ export async function findHolders(reader: Reader, q: string): Promise<HoldersAns
         kind,
         value: valueFor(kind),
         providerId: provider_id,
+        ...names.get(provider_id),
         nodeName: node_name,
         interface: interfaceName(number),
         from: since,
@@ -97,6 +99,23 @@ export async function findHolders(reader: Reader, q: string): Promise<HoldersAns
     ...(listed.length < found.length && { more: true }),
   }
 }
+
+/** Nodes that are gone have no row: of each provider, the node that changed last has the name. */
+async function providerNames(
+  reader: Reader,
+  providerIds: ReadonlySet<string>,
+): Promise<Map<string, { providerName: string }>> {
+  const names = new Map<string, { providerName: string }>()
+  for (const id of providerIds) {
+    const [row] = await prepared<Pick<NodeRow, 'provider_name'>>(reader, 'provider name', providerNameQuery, { id })
+    if (row?.provider_name) names.set(id, { providerName: row.provider_name })
+  }
+  return names
+}
+
+const providerNameQuery = (value: Placeholder) =>
+  sql<Pick<NodeRow, 'provider_name'>>`
+    select provider_name from nodes where provider_id = ${value('id')} order by updated_at desc limit 1`
 
 /** Current periods and the latest of the others are read apart: a current one may have begun long before all the others. */
 function holdersQuery(value: Placeholder): RawBuilder<Found> {

@@ -80,6 +80,7 @@ function recordOf(before: InventoryRecord | undefined, write: InventoryWrite, at
   const instanceId = write.config.instanceId ?? write.instanceId
   return {
     providerId: write.providerId,
+    ...(write.providerName ? { providerName: write.providerName } : {}),
     nodeName: write.nodeName,
     instanceId: write.instanceId,
     ...(write.instanceName ? { instanceName: write.instanceName } : {}),
@@ -142,12 +143,12 @@ function keyOf({ portId, macAddress }: { portId?: string | undefined; macAddress
   return portId ?? macAddress?.toLowerCase() ?? ''
 }
 
-function requestOf({ instanceId, instanceName, config, lastConfigHash }: InventoryRecord): unknown {
-  return { instanceId, instanceName, config, lastConfigHash }
+function requestOf({ providerName, instanceId, instanceName, config, lastConfigHash }: InventoryRecord): unknown {
+  return { providerName, instanceId, instanceName, config, lastConfigHash }
 }
 
-/** A rename in the cloud is stored and is no change of the node. */
-function withoutNames({ instanceName: _, config, ...record }: InventoryRecord): InventoryRecord {
+/** A rename is stored and is no change of the node. */
+function withoutNames({ providerName: _, instanceName: __, config, ...record }: InventoryRecord): InventoryRecord {
   const absent = Object.fromEntries(Object.values(nameFields).map(name => [name, undefined]))
   const strip = (nics: WireInterface[]) => nics.map(nic => ({ ...nic, ...absent }))
   const { interfaces, requested } = config

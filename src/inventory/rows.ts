@@ -14,6 +14,7 @@ export function nodeRow(record: InventoryRecord): NodeRow {
     node_name: record.nodeName,
     instance_id: record.instanceId,
     instance_name: record.instanceName ?? null,
+    provider_name: record.providerName ?? null,
     config: JSON.stringify(record.config),
     config_hash: record.lastConfigHash,
     statuses: record.interfaces ? JSON.stringify(record.interfaces) : null,
@@ -29,6 +30,7 @@ export function nodeRow(record: InventoryRecord): NodeRow {
 export function recordFrom(row: NodeRow): InventoryRecord {
   return {
     providerId: row.provider_id,
+    ...(row.provider_name ? { providerName: row.provider_name } : {}),
     nodeName: row.node_name,
     instanceId: row.instance_id,
     ...(row.instance_name ? { instanceName: row.instance_name } : {}),

@@ -15,6 +15,7 @@ export interface NodeRow {
   node_name: string
   instance_id: string
   instance_name: string | null
+  provider_name: string | null
   config: string
   config_hash: string
   /** JSON: state of each interface, with its stages. */

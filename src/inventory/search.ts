@@ -1,5 +1,6 @@
 /**
- * Search by prefix of an IP address, MAC address, port ID, VM ID, provider ID, or of the name of a node, VM, subnet or network.
+ * Search by prefix of an IP address, MAC address, port ID, VM ID, provider ID, or of the name of a node, VM, subnet, network or
+ * provider.
  *
  * It uses ranges instead of LIKE: ranges use the indexes, and no character is a wildcard.
  */
@@ -25,6 +26,7 @@ export function matchesPrefix(q: string) {
       startsWith('interfaces', 'mac', q.toLowerCase()),
       startsWith('interfaces', 'port_id', q),
       startsWith('nodes', 'instance_name', q),
+      startsWith('nodes', 'provider_name', q),
       startsWith('interfaces', 'subnet_name', q),
       startsWith('interfaces', 'network_name', q),
       startsWith('addresses', 'address', normalizedAddress(q)),
@@ -43,6 +45,7 @@ const searchColumns = [
   ['vm', 'nodes', 'instance_name', 'text'],
   ['subnet', 'interfaces', 'subnet_name', 'text'],
   ['network', 'interfaces', 'network_name', 'text'],
+  ['provider', 'nodes', 'provider_name', 'text'],
 ] as const
 
 /** Values with the prefix `q`, by kind and then by value. A VM that has the name of its node is found as the node. */

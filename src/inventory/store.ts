@@ -143,7 +143,7 @@ function createStore(engine: Engine, now: () => Date): Store {
     async providers() {
       const rows = await db
         .selectFrom('nodes')
-        .select(['provider_id', 'node_name', 'instance_id', 'interface_count', 'updated_at'])
+        .select(['provider_id', 'provider_name', 'node_name', 'instance_id', 'interface_count', 'updated_at'])
         .orderBy('provider_id')
         .orderBy('node_name')
         .execute()
@@ -231,20 +231,29 @@ async function listRows(db: Database, filter: Filter): Promise<Selectable<NodeRo
 }
 
 function catalogOf(
-  rows: Pick<NodeRow, 'provider_id' | 'node_name' | 'instance_id' | 'interface_count' | 'updated_at'>[],
+  rows: Pick<
+    NodeRow,
+    'provider_id' | 'provider_name' | 'node_name' | 'instance_id' | 'interface_count' | 'updated_at'
+  >[],
 ): ProviderCatalog {
   const byProvider = Map.groupBy(rows, row => row.provider_id)
-  const providers = [...byProvider].map(([providerId, nodes]) => ({
-    providerId,
-    nodeCount: nodes.length,
-    updatedAt: nodes.reduce((newest, { updated_at }) => (updated_at > newest ? updated_at : newest), ''),
-    nodes: nodes.map(row => ({
+  const providers = [...byProvider].map(([providerId, nodes]) => {
+    const { provider_name, updated_at } = nodes.reduce((newest, one) =>
+      one.updated_at > newest.updated_at ? one : newest,
+    )
+    return {
       providerId,
-      nodeName: row.node_name,
-      instanceId: row.instance_id,
-      interfaceCount: row.interface_count,
-      updatedAt: row.updated_at,
-    })),
-  }))
+      ...(provider_name === null ? {} : { providerName: provider_name }),
+      nodeCount: nodes.length,
+      updatedAt: updated_at,
+      nodes: nodes.map(row => ({
+        providerId,
+        nodeName: row.node_name,
+        instanceId: row.instance_id,
+        interfaceCount: row.interface_count,
+        updatedAt: row.updated_at,
+      })),
+    }
+  })
   return { providers }
 }

@@ -105,6 +105,7 @@ async function writeNodes(tx: Tx, changes: readonly PlannedWrite[]): Promise<voi
       conflict.columns(['provider_id', 'node_name']).doUpdateSet(({ ref }) => ({
         instance_id: ref('excluded.instance_id'),
         instance_name: ref('excluded.instance_name'),
+        provider_name: ref('excluded.provider_name'),
         config: ref('excluded.config'),
         config_hash: ref('excluded.config_hash'),
         statuses: ref('excluded.statuses'),

@@ -109,6 +109,7 @@ function add(total: DeliveryResult, delivery: Delivery, nodes: readonly NodePlan
 export function nodesAfter(result: DeliveryResult): { node: DeliveredNode; plan: NodePlan }[] {
   const { plan, observed, delivery, changed } = result
   const delivered = new Map(observed.delivered.map(node => [node.nodeName, node]))
+  const providerName = observed.delivered[0]?.providerName
   return plan.nodes.flatMap(planned => {
     const { nodeName, instanceId, instanceName, interfaces } = planned
     const before = delivered.get(nodeName)
@@ -119,6 +120,7 @@ export function nodesAfter(result: DeliveryResult): { node: DeliveredNode; plan:
         node: {
           ...{ nodeName, instanceId, specHash, interfaces },
           ...(instanceName !== undefined && { instanceName }),
+          ...(providerName !== undefined && { providerName }),
           generation: (before?.generation ?? 0) + 1,
           ...(before?.status && { status: before.status }),
         },

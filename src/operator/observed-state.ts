@@ -26,6 +26,8 @@ export interface DeliveredNode {
   nodeName: string
   instanceId?: string
   instanceName?: string
+  /** The name that Viola has for the provider. */
+  providerName?: string
   specHash: string
   generation: number
   interfaces: Interface[]

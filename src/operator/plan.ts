@@ -32,6 +32,8 @@ export interface NodePlan {
   instanceId: string
   /** The name of the VM, if it is known. Not part of the comparison, like the names of interfaces. */
   instanceName?: string
+  /** For the records. Viola has it already. */
+  providerName?: string
   action: 'send' | 'remove' | 'keep'
   /** Of a node that keeps its interfaces and has other aliases now. The agent does not get them; the cluster needs them. */
   aliases?: string
@@ -314,6 +316,7 @@ function toNodePlan(draft: Draft, serverName?: string): NodePlan {
   const node = {
     ...{ nodeName, instanceId, interfaces, expectedSpecHash: delivered?.specHash ?? '', why },
     ...(instanceName && { instanceName }),
+    ...(delivered?.providerName && { providerName: delivered.providerName }),
   }
   if (!delivered) return { ...node, action: 'send' }
   if (interfaces.length === 0) return { ...node, action: delivered.interfaces.length > 0 ? 'remove' : 'keep' }

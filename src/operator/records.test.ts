@@ -41,6 +41,25 @@ test('experience M10: the inventory gets current names of nodes that are not del
   assert.deepEqual(writes.slice(1).map(namesIn), [['database', 'renamed']])
 })
 
+test('a record has the name of the provider, also while the node is removed', async () => {
+  const { writes, records } = aRecorder()
+  const node = { ...one, providerName: 'Seoul 1' }
+  records.note('biz', node, 'the node is Pending')
+  await records.flush(silent)
+  records.note('biz', { ...node, providerName: 'Seoul 2' }, 'the node is Pending')
+  await records.flush(silent)
+  records.noteRemoving('biz', { ...node, providerName: 'Seoul 2' }, 'gone')
+  await records.flush(silent)
+  assert.deepEqual(
+    writes.map(({ providerName, reason }) => [providerName, reason === 'Removing']),
+    [
+      ['Seoul 1', false],
+      ['Seoul 2', false],
+      ['Seoul 2', true],
+    ],
+  )
+})
+
 test('two objects with interfaces on one node do not overwrite the names of each other', async () => {
   const { writes, records } = aRecorder()
   const shared = aNode([aNic(1, 0), aNic(2, 1, { source: 'ns/other', subnetName: 'delivered' })])

@@ -24,7 +24,7 @@ export interface Recorder {
 }
 
 type Stages = Partial<Record<Stage, string>>
-type NodeRef = Pick<DeliveredNode, 'nodeName' | 'instanceId' | 'instanceName'>
+type NodeRef = Pick<DeliveredNode, 'nodeName' | 'instanceId' | 'instanceName' | 'providerName'>
 
 export interface Records {
   /** A port was found that is not delivered yet. */
@@ -78,11 +78,8 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
     if (sent.get(key) !== digest) pending.set(key, { write, digest })
     else pending.delete(key)
   }
-  const withoutInterfaces = (providerId: string, { nodeName, instanceId = '', instanceName }: NodeRef) => ({
-    providerId,
-    nodeName,
-    instanceId,
-    ...(instanceName !== undefined && { instanceName }),
+  const withoutInterfaces = (providerId: string, node: NodeRef, { nodeName, instanceId = '' } = node) => ({
+    ...namesOf(providerId, node),
     config: { nodeName, ...(instanceId !== '' && { instanceId }), interfaces: [] },
     lastConfigHash: '',
   })
@@ -208,6 +205,15 @@ function digestOf({ why: _, ...record }: InventoryWrite): string {
   return createHash('sha256').update(JSON.stringify(record)).digest('base64')
 }
 
+/** The node of a record, with its names. */
+function namesOf(providerId: string, { nodeName, instanceId = '', instanceName, providerName }: NodeRef) {
+  return {
+    ...{ providerId, nodeName, instanceId },
+    ...(providerName !== undefined && { providerName }),
+    ...(instanceName !== undefined && { instanceName }),
+  }
+}
+
 function recordOf(
   providerId: string,
   node: DeliveredNode,
@@ -215,14 +221,11 @@ function recordOf(
   why: string,
   requested?: readonly Interface[],
 ): InventoryWrite {
-  const { nodeName, instanceId = '', instanceName, interfaces, specHash } = node
+  const { nodeName, instanceId = '', interfaces, specHash } = node
   const { state, reason, message } = stateOf(node)
   const isCurrent = (node.status?.observedGeneration ?? 0) >= node.generation
   return {
-    providerId,
-    nodeName,
-    instanceId,
-    ...(instanceName !== undefined && { instanceName }),
+    ...namesOf(providerId, node),
     config: {
       nodeName,
       ...(instanceId !== '' && { instanceId }),

@@ -57,6 +57,18 @@ const problem = (status: number, detail: string) => ({
   body: { type: 'about:blank', title: 'x', status, detail },
 })
 
+test('the name of the provider is one line of at most 255 characters, whatever Viola answers', async () => {
+  const item = { nodeName: 'worker-1', specHash: 'x', generation: 1, interfaces: [] }
+  const names = ['Seoul 1', `a\n\u001b[31mb${'c'.repeat(300)}`, '']
+  const items = names.map(providerName => ({ ...item, providerName }))
+  await using given = await aViola(() => ({ status: 200, body: { items, resourceVersion: '1' } }))
+  const [plain, long, none] = (await given.viola.list()).nodes.map(({ providerName }) => providerName)
+  assert.equal(plain, 'Seoul 1')
+  assert.match(long ?? '', /^a \\u001b\[31mbc+…$/)
+  assert.equal(long?.length, 255)
+  assert.equal(none, undefined)
+})
+
 test('a POST carries the provider, the token, the id 0 and the spec hash that it was planned on', async () => {
   await using it = await aViola(() => ({ status: 200, body: { applied: 1, output: '', results: [] } }))
   await deliver(it.viola, [aNode(1, { expectedSpecHash: 'abc' })], never)

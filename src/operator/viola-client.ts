@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { completeInterfaces } from '../contract/interfaces.ts'
 import { spellingsOf } from '../contract/machine.ts'
 import { isDotSegment } from '../contract/node-names.ts'
-import { truncate } from '../contract/truncate.ts'
+import { shownName, truncate } from '../contract/truncate.ts'
 import { withoutSlash } from '../contract/url.ts'
 import {
   providerHeader,
@@ -256,6 +256,7 @@ function readNode(item: unknown): DeliveredNode {
   const parsed = violaNode.safeParse(item)
   if (!parsed.success) throw unusable()
   const { interfaces, nodeName, instanceId, instanceName, specHash, generation, status, editedBy } = parsed.data
+  const providerName = shownName(parsed.data.providerName ?? '')
   return {
     nodeName,
     specHash,
@@ -263,6 +264,7 @@ function readNode(item: unknown): DeliveredNode {
     interfaces: completeInterfaces(interfaces).interfaces,
     ...(instanceId !== undefined && { instanceId }),
     ...(instanceName !== undefined && { instanceName }),
+    ...(providerName && { providerName }),
     ...(status !== undefined && { status }),
     ...(editedBy !== undefined && { editedBy }),
   }

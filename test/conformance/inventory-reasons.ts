@@ -21,6 +21,7 @@ const undoLaterMigrations = [
   'alter table nodes drop column agent_rollout',
   ...[
     ['nodes', 'instance_name'],
+    ['nodes', 'provider_name'],
     ['interfaces', 'subnet_name'],
     ['interfaces', 'network_name'],
   ].flatMap(([table, column]) => [`drop index ${table}_by_${column}`, `alter table ${table} drop column ${column}`]),

@@ -279,6 +279,41 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
       assert.deepEqual(await hits('third'), ['subnet third alpha multinic1'])
     }))
 
+  test('nodes are found by the name of their provider, and a new name alone is no history', () =>
+    using(async store => {
+      const named = (providerName?: string) => [
+        aWrite('alpha', { ...(providerName && { providerName }) }),
+        aWrite('beta', { providerId: 'p2', providerName: 'Busan' }),
+      ]
+      const hits = async (q: string) => (await store.find(q)).map(hit => `${hit.kind} ${hit.value} ${hit.nodeName}`)
+      const listed = async (q: string) => (await store.list({ q })).map(({ nodeName }) => nodeName)
+      const catalog = async () => (await store.providers()).providers.map(({ providerName }) => providerName)
+      await store.put(named('Seoul 1'))
+      assert.deepEqual(await hits('Seo'), ['provider Seoul 1 alpha'])
+      assert.deepEqual(await listed('Seo'), ['alpha'])
+      assert.deepEqual(await catalog(), ['Seoul 1', 'Busan'])
+      assert.equal((await store.get('p1', 'alpha'))?.providerName, 'Seoul 1')
+      const then = now().toISOString()
+
+      await store.put(named('Incheon'))
+      assert.deepEqual(await hits('Seo'), [])
+      assert.deepEqual(await listed('Inch'), ['alpha'])
+      assert.deepEqual(await catalog(), ['Incheon', 'Busan'])
+      assert.equal((await store.history({ nodeName: 'alpha' })).length, 1)
+      assert.deepEqual(
+        (await store.at(then, { q: 'Seo' })).map(({ nodeName, providerName }) => `${nodeName} ${providerName}`),
+        ['alpha Seoul 1'],
+      )
+      assert.deepEqual(
+        (await store.holders('port-alpha-0')).holders.map(({ providerName }) => providerName),
+        ['Incheon'],
+      )
+
+      await store.put(named())
+      assert.deepEqual(await catalog(), [undefined, 'Busan'])
+      assert.equal((await store.get('p1', 'alpha'))?.providerName, undefined)
+    }))
+
   test('filters by state, network, subnet and OpenstackConfig, now and at a past time', () =>
     using(async store => {
       const [a, b, c] = ['a', 'b', 'c'].map(name => aWrite(name)) as [InventoryWrite, InventoryWrite, InventoryWrite]

@@ -41,6 +41,8 @@ export interface OperatorEnvironment {
   caller: TestCaller
   /** All writes to the inventory, in order. */
   records: InventoryWrite[]
+  /** Names `clusterId` in the routing file of Viola. */
+  nameProvider(name?: string): Promise<void>
   startOperator(env?: Record<string, string>): Promise<() => Promise<void>>
   create(
     config: Partial<OpenstackConfig['spec']> & { name?: string; namespace?: string; settings?: Settings },
@@ -66,11 +68,14 @@ export async function startOperatorEnvironment(
   await installEncryptKey(kube, cloudState)
   await kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other-cluster' } })
   const routing = join(dir, 'routing.yaml')
-  const targets = [
-    { providerId: clusterId, namespace, kubeconfig: api.kubeconfig },
-    { providerId: otherClusterId, namespace: 'other-cluster', kubeconfig: api.kubeconfig },
-  ]
-  await writeFile(routing, stringify({ strict: true, targets }), { mode: 0o600 })
+  const nameProvider = (name = '') => {
+    const targets = [
+      { providerId: clusterId, name, namespace, kubeconfig: api.kubeconfig },
+      { providerId: otherClusterId, namespace: 'other-cluster', kubeconfig: api.kubeconfig },
+    ]
+    return writeFile(routing, stringify({ strict: true, targets }), { mode: 0o600 })
+  }
+  await nameProvider()
   const caller = await adminCaller(dir)
   const viola = new AbortController()
   const listening = Promise.withResolvers<string>()
@@ -105,6 +110,7 @@ export async function startOperatorEnvironment(
     apiDeps: () => apiDeps,
     caller,
     records,
+    nameProvider,
     async startOperator(env = {}) {
       const stop = new AbortController()
       const runs = runOperator({

@@ -8,6 +8,7 @@ import * as reasonNames from './0003-reason-names.ts'
 import * as holdings from './0004-holdings.ts'
 import * as names from './0005-names.ts'
 import * as agentRollout from './0006-agent-rollout.ts'
+import * as providerNames from './0007-provider-names.ts'
 
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
@@ -16,4 +17,5 @@ export const migrations: Record<string, Migration> = {
   '0004-holdings': holdings,
   '0005-names': names,
   '0006-agent-rollout': agentRollout,
+  '0007-provider-names': providerNames,
 }

@@ -277,7 +277,7 @@ test('find shows where an address is, also as CSV, and who had it before', async
     'KIND     VALUE        NODE  INTERFACE  STATUS  OBSERVED  PROVIDER\naddress  10.1.40.225  w1    multinic1  Failed            p1\n',
   )
   const rows =
-    'kind,value,providerId,nodeName,interface,status,observedAt,notVerifiedSince,instanceName,subnetName\r\naddress,10.1.40.225,p1,w1,multinic1,Failed,,,,\r\n'
+    'kind,value,providerId,nodeName,interface,status,observedAt,notVerifiedSince,instanceName,subnetName,providerName\r\naddress,10.1.40.225,p1,w1,multinic1,Failed,,,,,\r\n'
   assert.equal((await multinic('find', '10.1.', '-o', 'csv')).out, rows)
   const now = new Date().toISOString()
   assert.equal((await multinic('find', '10.1.', '-o', 'csv', '--at', now)).out, rows)
@@ -312,6 +312,50 @@ test('experience M10: status, why, find and history show names, and IDs on deman
     const { out: history } = await multinic('history', 'named')
     assert.match(history, /\+ VM +web server \(vm-named\)/)
     assert.match(history, /\+ multinic0 .*port-named-0 \(storage\)/)
+  } finally {
+    await open.recorder.put([{ ...write, removed: true }])
+  }
+})
+
+test('every command shows the name of the provider, and its ID on demand', async () => {
+  const write = aWrite('seoul', { providerId: 'p9', providerName: 'Seoul 1', state: 'Failed' })
+  await open.recorder.put([write])
+  const shown = async (...args: string[]) => {
+    const { out } = await multinic(...args)
+    assert.doesNotMatch(out, /p9/, args.join(' '))
+    return [out, (await multinic(...args, '-o', 'wide')).out] as const
+  }
+  try {
+    for (const args of [
+      ['status', 'seoul'],
+      ['why', 'seoul'],
+      ['find', 'port-seoul'],
+      ['find', 'Seo'],
+      ['find', 'Seo', '--at', new Date().toISOString()],
+      ['find', '--ever', 'port-seoul-0'],
+    ]) {
+      const [brief, wide] = await shown(...args)
+      assert.match(brief, /Seoul 1/, args.join(' '))
+      assert.match(wide, /Seoul 1 \(p9\)/, args.join(' '))
+    }
+    for (const args of [
+      ['history', 'seoul'],
+      ['check', '--provider', 'p9'],
+    ])
+      assert.match((await shown(...args))[1], /Seoul 1 \(p9\)/, args.join(' '))
+    const [found] = JSON.parse((await multinic('find', 'Seo', '-o', 'json')).out)
+    assert.deepEqual([found.kind, found.value, found.providerId], ['provider', 'Seoul 1', 'p9'])
+    for (const args of [
+      ...['status', 'why', 'history'].map(command => [command, 'seoul']),
+      ...[
+        ['find', 'port-seoul-0'],
+        ['find', '--ever', 'port-seoul-0'],
+        ['check', '--provider', 'p9'],
+      ],
+    ]) {
+      const [head, line] = (await multinic(...args, '-o', 'csv')).out.split('\r\n').map(row => row.split(','))
+      assert.equal(line?.[head?.indexOf('providerName') ?? -1], 'Seoul 1', args.join(' '))
+    }
   } finally {
     await open.recorder.put([{ ...write, removed: true }])
   }

@@ -5,6 +5,7 @@ import { comparisonsOf, deviationOf } from '../contract/deviations.ts'
 import type { Deviation, InventoryRecord } from '../contract/inventory.ts'
 import { type Observation, observationOf } from '../contract/observation.ts'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
+import { providerNameIn } from '../contract/provider-name.ts'
 import { undeliveredIn } from '../contract/verdict-kind.ts'
 
 export interface CheckedNic extends Deviation, Observation {
@@ -25,13 +26,18 @@ export function checked(
     }),
   )
   const ports = records.flatMap(({ config }) => config.interfaces.map(({ portId }) => portId))
+  const byProvider = Map.groupBy(records, record => record.providerId)
   const undelivered = undeliveredIn(verdicts, ports).map(
-    ({ providerId = '', vm, name = '', portId = '' }): CheckedNic => ({
-      ...{ providerId, nodeName: vm, interface: name, portId },
-      status: 'Pending',
-      differences: [],
-      delivered: false,
-    }),
+    ({ providerId = '', vm, name = '', portId = '' }): CheckedNic => {
+      const providerName = providerNameIn(byProvider.get(providerId) ?? [])
+      return {
+        ...{ providerId, nodeName: vm, interface: name, portId },
+        ...(providerName && { providerName }),
+        status: 'Pending',
+        differences: [],
+        delivered: false,
+      }
+    },
   )
   return {
     nics: compared.map(({ nic }) => nic),

@@ -67,9 +67,11 @@ test('experience H6: check, why, status and find compare, show the age of each o
 test('experience H6: a selected port that no node has is not as requested', async () => {
   const port = { config: 'ns/main', providerId: 'p5', vm: 'vm-w5', portId: 'port-w5-0', name: 'multinic0' }
   verdicts.push({ ...port, reason: 'Selected', message: '' })
+  await open.recorder.put([aWrite('w6', { providerId: 'p5', providerName: 'Seoul 1' })])
   const { code, out } = await multinic('check', '--provider', 'p5')
   assert.equal(code, 1)
   assert.match(out, /vm-w5 +multinic0 +Pending +selected, but not delivered yet\n/)
+  assert.match((await multinic('check', '--provider', 'p5', '-o', 'wide')).out, /port-w5-0 +Seoul 1 \(p5\)/)
   assert.match(
     (await multinic('why', 'port-w5-0')).out,
     /^port port-w5-0 {2}multinic0 {2}selected, but not delivered yet/,

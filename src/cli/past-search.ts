@@ -7,12 +7,13 @@ import type { InventoryRecord, SearchHit } from '../contract/inventory.ts'
 
 export function hitsIn(records: readonly InventoryRecord[], word: string): SearchHit[] {
   const address = canonical(word.split('/', 1)[0] ?? word) ?? word.toLowerCase()
-  return records.flatMap(({ providerId, nodeName, instanceId, instanceName, config }) => {
+  return records.flatMap(({ providerId, providerName, nodeName, instanceId, instanceName, config }) => {
     const place = { providerId, nodeName }
     const ofNode: SearchHit[] = [
       { kind: 'node', value: nodeName, ...place },
       { kind: 'vm', value: instanceId, ...place },
       ...(instanceName && instanceName !== nodeName ? [{ kind: 'vm' as const, value: instanceName, ...place }] : []),
+      ...(providerName ? [{ kind: 'provider' as const, value: providerName, ...place }] : []),
     ]
     const ofNics = config.interfaces.flatMap((nic): SearchHit[] => {
       const here = { ...place, ...(nic.name && { interface: nic.name }) }

@@ -8,6 +8,7 @@ import { addressesOf } from '../contract/interfaces.ts'
 import type { Deviation, InventoryRecord } from '../contract/inventory.ts'
 import { type Observation, observationOf } from '../contract/observation.ts'
 import { type OpenstackConfig, providerIdOf } from '../contract/openstack-config.ts'
+import { providerNameIn } from '../contract/provider-name.ts'
 
 /** What was requested, whether it is applied, what was observed, and when. */
 export interface NicView extends Observation {
@@ -61,6 +62,7 @@ export interface ConfigView {
 
 export interface ProviderView {
   providerId: string
+  providerName?: string
   states: Record<string, number>
   configs: ConfigView[]
 }
@@ -74,7 +76,8 @@ export function statusOf(
   return [...new Set(ids)].sort().map(providerId => {
     const nodes = records.filter(record => record.providerId === providerId)
     const known = configs.filter(config => providerIdOf(config) === providerId)
-    return { providerId, states: countsOf(nodes.map(stateOf)), configs: configsOf(nodes, now, known) }
+    const names = { providerId, ...defined({ providerName: providerNameIn(nodes) }) }
+    return { ...names, states: countsOf(nodes.map(stateOf)), configs: configsOf(nodes, now, known) }
   })
 }
 

@@ -148,7 +148,7 @@ const openstackConfig = whole({
 })
 
 const nodeConfig = whole({
-  spec: fields('providerId nodeName instanceId instanceName specHash', { interfaces }),
+  spec: fields('providerId providerName nodeName instanceId instanceName specHash', { interfaces }),
   status: fields('observedGeneration observedSpecHash lastProcessed lastJobName state nics failedAttempts bootID', {
     conditions,
     interfaceStatuses: [

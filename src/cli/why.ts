@@ -20,6 +20,7 @@ export interface NicWhy extends NicView {
 
 export interface NodeWhy {
   providerId: string
+  providerName?: string
   nodeName: string
   instanceId: string
   instanceName?: string
@@ -42,10 +43,10 @@ export function nodesAbout(what: string, records: readonly InventoryRecord[], no
     const whole = [record.nodeName, record.instanceId, record.instanceName].includes(what)
     const interfaces = whysOf(record, now, nic => whole || isAbout(what, nic))
     if (!whole && interfaces.length === 0) return []
-    const { providerId, nodeName, instanceId, instanceName, reason, message, remedy } = record
+    const { providerId, providerName, nodeName, instanceId, instanceName, reason, message, remedy } = record
     const text = { ...(reason && { reason }), ...(message && { message }), ...(remedy && { remedy }) }
-    const node = { providerId, nodeName, instanceId, ...(instanceName && { instanceName }) }
-    return [{ ...node, state: stateOf(record), ...text, interfaces }]
+    const names = { ...(providerName && { providerName }), ...(instanceName && { instanceName }) }
+    return [{ providerId, nodeName, instanceId, ...names, state: stateOf(record), ...text, interfaces }]
   })
 }
 

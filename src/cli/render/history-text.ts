@@ -17,12 +17,14 @@ export function historyLines(
   entries: readonly HistoryEntry[],
   { paint, wide }: Pick<RenderOptions, 'paint' | 'wide'>,
 ): string[] {
-  return entries.flatMap(({ id, at, what, why, before, after }) => [
-    [at, paint(tones[what], what), ...(wide ? [`#${id}`, `provider ${(after ?? before)?.providerId}`] : []), why].join(
-      '  ',
-    ),
-    ...changesOf(before, after).map(change => `    ${paint(change.startsWith('-') ? 'bad' : 'dim', change)}`),
-  ])
+  return entries.flatMap(({ id, at, what, why, before, after }) => {
+    const { providerId = '', providerName } = after ?? before ?? {}
+    const ids = wide ? [`#${id}`, `provider ${nameText(providerName, providerId, { wide })}`] : []
+    return [
+      [at, paint(tones[what], what), ...ids, why].join('  '),
+      ...changesOf(before, after).map(change => `    ${paint(change.startsWith('-') ? 'bad' : 'dim', change)}`),
+    ]
+  })
 }
 
 /** `+` added, `-` removed, `~` changed. */

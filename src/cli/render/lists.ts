@@ -15,10 +15,18 @@ import { toneOf } from './paint.ts'
 import { table } from './table.ts'
 
 export const hitColumns = ['kind', 'value', 'providerId', 'nodeName', 'interface'] as const
-export const hitStateColumns = ['status', 'observedAt', 'notVerifiedSince', 'instanceName', 'subnetName'] as const
+export const hitStateColumns = [
+  'status',
+  'observedAt',
+  'notVerifiedSince',
+  'instanceName',
+  'subnetName',
+  'providerName',
+] as const
 
 /** A match, with the state of the interface or node that it is about. */
 export interface HitView extends SearchHit, Observation {
+  providerName?: string
   instanceId?: string
   instanceName?: string
   subnetName?: string
@@ -30,7 +38,7 @@ export interface HitView extends SearchHit, Observation {
 export function hitView(hit: SearchHit, records: readonly InventoryRecord[], now: Date): HitView {
   const record = records.find(one => one.providerId === hit.providerId && one.nodeName === hit.nodeName)
   if (!record) return hit
-  const { instanceId, instanceName } = record
+  const { instanceId, instanceName, providerName } = record
   const nics = nicViews(record, now)
   const nic = nics.find(({ name }) => name === hit.interface)
   const { observedAt, notVerifiedSince } = nic ?? oldestOf(nics) ?? {}
@@ -38,6 +46,7 @@ export function hitView(hit: SearchHit, records: readonly InventoryRecord[], now
     ...hit,
     instanceId,
     ...(instanceName !== undefined && { instanceName }),
+    ...(providerName !== undefined && { providerName }),
     ...(nic?.subnetName !== undefined && { subnetName: nic.subnetName }),
     status: nic?.status ?? stateOf(record),
     ...(observedAt !== undefined && { observedAt }),
@@ -55,7 +64,7 @@ export function oldestOf<T extends Observation>(observations: readonly T[]): T |
     )
 }
 
-/** Wide: with the VM of the node. */
+/** Wide: with IDs, and with the VM of the node. */
 export function hitLines(hits: readonly HitView[], options: RenderOptions): string[] {
   const { paint, wide, texts, columns } = options
   const { kind, value, node, interface: nic, subnet, provider, status, observed, difference, vm } = texts.columns
@@ -81,16 +90,26 @@ export function hitLines(hits: readonly HitView[], options: RenderOptions): stri
     { text: hit.status ?? '', tone: toneOf(hit.status) },
     observedCell(hit, options),
     ...(isDifferent ? [differenceTexts({ differences: hit.differences ?? [] }, texts).join('; ')] : []),
-    hit.providerId,
+    nameText(hit.providerName, hit.providerId, options),
     ...(wide ? [nameText(hit.instanceName, hit.instanceId ?? '', options)] : []),
   ])
   const optional = [provider, subnet, observed, kind].map(one => head.indexOf(one))
   return table([...head, ...(wide ? [vm] : [])], rows, paint, { columns, optional })
 }
 
-export const holderColumns = ['kind', 'value', 'providerId', 'nodeName', 'interface', 'from', 'to'] as const
+export const holderColumns = [
+  'kind',
+  'value',
+  'providerId',
+  'nodeName',
+  'interface',
+  'from',
+  'to',
+  'providerName',
+] as const
 
-export function holderLines({ holders }: HoldersAnswer, { paint, texts, columns }: RenderOptions): string[] {
+export function holderLines({ holders }: HoldersAnswer, options: RenderOptions): string[] {
+  const { paint, texts, columns } = options
   const { kind, value, node, interface: nic, provider, from, to } = texts.columns
   const rows = holders.map(one => [
     one.kind,
@@ -99,7 +118,7 @@ export function holderLines({ holders }: HoldersAnswer, { paint, texts, columns 
     one.interface,
     one.from,
     one.to ?? texts.now,
-    one.providerId,
+    nameText(one.providerName, one.providerId, options),
   ])
   // Provider, kind, and the value, which the user has typed.
   return table([kind, value, node, nic, from, to, provider], rows, paint, { columns, optional: [6, 0, 1] })
@@ -125,13 +144,15 @@ export const deviationColumns = [
   'delivered',
   'observedAt',
   'notVerifiedSince',
+  'providerName',
 ] as const
 
 export function deviationRow(
   deviation: CheckedNic,
   texts: Messages,
 ): Record<(typeof deviationColumns)[number], string> {
-  const { providerId, nodeName, portId = '', status = '', reason = '', pending, observedAt = '' } = deviation
+  const { providerId, providerName = '', nodeName, portId = '', status = '', reason = '' } = deviation
+  const { pending, observedAt = '' } = deviation
   return {
     providerId,
     nodeName,
@@ -144,6 +165,7 @@ export function deviationRow(
     delivered: String(deviation.delivered),
     observedAt,
     notVerifiedSince: deviation.notVerifiedSince ?? '',
+    providerName,
   }
 }
 
@@ -152,7 +174,7 @@ export function deviationLines(deviations: readonly CheckedNic[], options: Rende
   const { node, interface: nic, status: state, reason: why, difference, observed, port, provider } = texts.columns
   const head = [node, nic, state, why, difference, observed, ...(wide ? [port, provider] : [])]
   const rows = deviations.map(deviation => {
-    const { nodeName, status = 'Pending', reason = '', portId, providerId } = deviation
+    const { nodeName, status = 'Pending', reason = '', portId, providerId, providerName } = deviation
     const compared = deviation.delivered ? comparisonLines(deviation, options).join('; ') : texts.notDelivered
     const what =
       compared || (status === 'Configured' ? '' : (reasonText(reason, language)?.meaning ?? texts.notReported))
@@ -164,7 +186,7 @@ export function deviationLines(deviations: readonly CheckedNic[], options: Rende
       reason,
       what,
       observedCell(deviation, options),
-      ...(wide ? [portId, providerId] : []),
+      ...(wide ? [portId, nameText(providerName, providerId, options)] : []),
     ]
   })
   const fit = { columns: options.columns, optional: [head.indexOf(observed)] }

@@ -41,6 +41,7 @@ const nicColumns = [
   'subnetName',
   'networkName',
   'alias',
+  'providerName',
 ]
 
 export function statusRows(providers: readonly ProviderView[]): (string | undefined)[][] {
@@ -62,10 +63,10 @@ export function nicTable(providers: readonly ProviderView[], paint: Paint): stri
 }
 
 function nicsIn(providers: readonly ProviderView[]): Row[] {
-  return providers.flatMap(({ providerId, configs }) =>
+  return providers.flatMap(({ providerId, providerName, configs }) =>
     configs.flatMap(({ name: config, nodes }) =>
       nodes.flatMap(({ nodeName, instanceId, instanceName, state, reason, updatedAt, interfaces }): Row[] => {
-        const node = { providerId, config, nodeName, instanceId, instanceName, state, updatedAt }
+        const node = { providerId, providerName, config, nodeName, instanceId, instanceName, state, updatedAt }
         if (interfaces.length === 0) return [{ ...node, reason }]
         return interfaces.map(({ name, addresses, mtu, pending, differences, ...nic }) => ({
           ...node,
@@ -103,12 +104,13 @@ const whyColumns = [
   'subnetName',
   'networkName',
   'alias',
+  'providerName',
 ]
 
 export function whyRows({ nodes, verdicts }: Why): (string | undefined)[][] {
   const ofNodes = nodes.flatMap(
-    ({ providerId, nodeName, instanceId, instanceName, interfaces, state, ...rest }): Row[] => {
-      const node = { providerId, nodeName, instanceId, instanceName }
+    ({ providerId, providerName, nodeName, instanceId, instanceName, interfaces, state, ...rest }): Row[] => {
+      const node = { providerId, providerName, nodeName, instanceId, instanceName }
       if (interfaces.length === 0) return [{ ...node, status: state, ...rest }]
       return interfaces.map(
         ({ name, addresses: _, mtu: __, stages: passed, clamped, pending, differences, ...nic }) => ({
@@ -138,10 +140,10 @@ export function whyRows({ nodes, verdicts }: Why): (string | undefined)[][] {
 
 export function historyRows(entries: readonly HistoryEntry[]): (string | undefined)[][] {
   const lines = entries.flatMap(({ id, at, what, why, before, after }): Row[] => {
-    const { providerId, nodeName } = after ?? before ?? {}
-    const entry = { id: String(id), at, providerId, nodeName, what, why }
+    const { providerId, providerName, nodeName } = after ?? before ?? {}
+    const entry = { id: String(id), at, providerId, providerName, nodeName, what, why }
     const changes = changesOf(before, after)
     return changes.length === 0 ? [entry] : changes.map(change => ({ ...entry, change }))
   })
-  return rows(['id', 'at', 'providerId', 'nodeName', 'what', 'why', 'change'], lines)
+  return rows(['id', 'at', 'providerId', 'nodeName', 'what', 'why', 'change', 'providerName'], lines)
 }

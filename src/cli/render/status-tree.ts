@@ -14,12 +14,13 @@ export function statusTree(providers: readonly ProviderView[], options: RenderOp
   return treeLines(providers.map(provider => providerBranch(provider, options)))
 }
 
-function providerBranch({ providerId, states, configs }: ProviderView, options: RenderOptions): Branch {
+function providerBranch({ providerId, providerName, states, configs }: ProviderView, options: RenderOptions): Branch {
   const { paint, texts } = options
+  const name = nameText(providerName, providerId, options)
   const total = Object.values(states).reduce((sum, count) => sum + count, 0)
   const counts = Object.entries(states).map(([state, count]) => paint(toneOf(state), `${count} ${state}`))
   return {
-    text: `${paint('strong', `${texts.provider} ${providerId}`)}  ${[texts.nodes(total), ...counts].join(', ')}`,
+    text: `${paint('strong', `${texts.provider} ${name}`)}  ${[texts.nodes(total), ...counts].join(', ')}`,
     children: configs.flatMap(config =>
       config.name === undefined ? nodeBranches(config.nodes, options) : [configBranch(config, options)],
     ),

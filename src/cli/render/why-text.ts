@@ -22,10 +22,11 @@ export function whyLines({ nodes, verdicts }: Why, options: RenderOptions): stri
 
 function nodeLines(node: NodeWhy, options: RenderOptions): string[] {
   const { paint, texts } = options
-  const { nodeName, instanceId, instanceName, providerId, state, interfaces } = node
+  const { nodeName, instanceId, instanceName, providerId, providerName, state, interfaces } = node
+  const provider = nameText(providerName, providerId, options)
   return [
     `${paint('strong', `${texts.node} ${nodeName}`)}  ${paint(toneOf(state), state)}`,
-    `  ${paint('dim', `VM ${nameText(instanceName, instanceId, options)}, ${texts.provider} ${providerId}`)}`,
+    `  ${paint('dim', `VM ${nameText(instanceName, instanceId, options)}, ${texts.provider} ${provider}`)}`,
     ...indented(reasonLines(node, options)),
     ...interfaces.flatMap(nic => ['', ...indented(nicLines(nic, options))]),
   ]

@@ -13,6 +13,7 @@ const runnable = [
   'src/contract/reasons/',
   'src/contract/interface-fields.ts',
   'src/contract/observation.ts',
+  'src/contract/provider-name.ts',
   'src/contract/stages.ts',
   'src/contract/verdict-kind.ts',
 ]

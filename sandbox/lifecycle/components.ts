@@ -15,6 +15,7 @@ import { processMarker, type StateDir } from './state-dir.ts'
 import type { Component } from './supervisor.ts'
 
 export const sandboxNamespace = 'multinic-system'
+export const sandboxProviderName = 'Sandbox'
 export const agentImage = 'multinic-agent:sandbox'
 
 /**
@@ -66,7 +67,10 @@ export async function componentsFor(options: ComponentsOptions): Promise<Compone
   const [inventory, operator, viola, controller] = await freeAddresses(4)
   if (!inventory || !operator || !viola || !controller) throw new Error('no free TCP port on this machine')
   const routing = state.path('viola-routing.yaml')
-  const target = { providerId: options.clusterId, namespace: sandboxNamespace, kubeconfig: kubeconfigs.biz }
+  const target = {
+    ...{ providerId: options.clusterId, name: sandboxProviderName },
+    ...{ namespace: sandboxNamespace, kubeconfig: kubeconfigs.biz },
+  }
   await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
   const tokens = await writeTokens(state)
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { after, before, test } from 'node:test'
 import { primarySubnet } from '../../sandbox/cloud/attach.ts'
 import { run } from '../../sandbox/exec.ts'
-import { sandboxNamespace } from '../../sandbox/lifecycle/components.ts'
+import { sandboxNamespace, sandboxProviderName } from '../../sandbox/lifecycle/components.ts'
 import { nodeConfigAnnotations, nodeConfigs } from '../../src/contract/node-config.ts'
 import { accessibilityViolations } from '../rigs/browser/accessibility.ts'
 import { type Chromium, soon, startChromium, type Tab } from '../rigs/browser/rig.ts'
@@ -39,6 +39,9 @@ test('the overview counts nodes and NICs and reports that all is clear', async (
     assert.match(strip, /Nodes\s*2/)
     assert.match(strip, /NICs configured\s*3\s*\/ 3/)
   })
+  const row = tab.page.locator('.provider-table tbody a')
+  assert.match(await row.innerText(), new RegExp(`^${sandboxProviderName}\\n`))
+  assert.equal(await row.getAttribute('title'), `${sandboxProviderName} (${system.sandbox.clusterId})`)
   await tab.picture('overview')
 })
 
@@ -50,6 +53,14 @@ test('the search finds an address and opens its node with the keyboard alone', a
   await tab.page.keyboard.press('Enter')
   await tab.page.getByRole('heading', { level: 1, name: 'worker-1' }).waitFor()
   assert.equal(await tab.page.getByRole('dialog').count(), 0)
+})
+
+test('the search finds a provider by its name, once', async () => {
+  await tab.page.keyboard.press('Control+k')
+  await tab.page.keyboard.type(sandboxProviderName)
+  await tab.page.locator('.palette [role=status]', { hasText: 'result' }).waitFor({ state: 'attached' })
+  assert.equal(await tab.page.getByRole('option', { name: sandboxProviderName }).count(), 1)
+  await tab.page.keyboard.press('Escape')
 })
 
 test('the page of a node shows its NICs and subnets, and the time of each stage', async () => {

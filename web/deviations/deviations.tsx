@@ -6,7 +6,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { OperatorVerdict } from '../../src/contract/operator-api.ts'
 import { deviationsIn, type NicDeviation } from '../model/deviations.ts'
 import { countsOf, type Node } from '../model/nodes.ts'
-import { providerIdsOf } from '../model/providers.ts'
+import { providerNamesOf } from '../model/providers.ts'
 import { ignoredVerdicts, undeliveredVerdicts } from '../model/verdicts.ts'
 import { saveCsv, selectedVerdicts } from '../state/api.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
@@ -22,7 +22,7 @@ const maxRows = 300
 export function Deviations() {
   const { t, explain, data, route, language, now } = useUi()
   const { provider = '' } = route.query
-  const providers = useMemo(() => providerIdsOf(data.nodes), [data.nodes])
+  const providers = useMemo(() => providerNamesOf(data.nodes), [data.nodes])
   const nodes = useMemo(
     () => data.nodes.filter(node => !provider || node.providerId === provider),
     [data.nodes, provider],

@@ -3,7 +3,7 @@
  */
 import { useMemo, useState } from 'preact/hooks'
 import { type Counts, severities } from '../model/nodes.ts'
-import { providerIdsOf } from '../model/providers.ts'
+import { providerNamesOf } from '../model/providers.ts'
 import { subnetsOf } from '../model/subnets.ts'
 import { useUi } from '../ui/context.ts'
 import { FilterInput, ProviderFilter, Select } from '../ui/controls.tsx'
@@ -26,7 +26,7 @@ export function MatrixFilters({ counts, unverified, setQuery }: FiltersProps) {
   const { provider = '', subnet = '', changed = '', severity, q = '', unverified: onlyUnverified } = route.query
   const [open, setOpen] = useState(false)
   const chosen = [provider, subnet, changed, severity, q, onlyUnverified].filter(Boolean).length
-  const providers = useMemo(() => providerIdsOf(data.nodes), [data.nodes])
+  const providers = useMemo(() => providerNamesOf(data.nodes), [data.nodes])
   const subnets = useMemo(
     () => subnetsOf(data.nodes.filter(node => !provider || node.providerId === provider)),
     [data.nodes, provider],

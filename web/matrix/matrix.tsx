@@ -5,13 +5,14 @@ import { useMemo, useState } from 'preact/hooks'
 import { countsOf, nodeMatches, severities } from '../model/nodes.ts'
 import { unverifiedIn } from '../model/observations.ts'
 import { byName, newestFirst, worstFirst } from '../model/order.ts'
+import { providerOf } from '../model/providers.ts'
 import { subnetKey } from '../model/subnets.ts'
 import { downloadCsv } from '../state/api.ts'
 import { linkTo } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { CsvButton, Segmented } from '../ui/controls.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
-import { count, shortId } from '../ui/format.ts'
+import { count, providerText } from '../ui/format.ts'
 import { Panel } from '../ui/panel.tsx'
 import { changedWithin, MatrixFilters } from './filters.tsx'
 import { type Density, MatrixGrid, type Order } from './grid.tsx'
@@ -55,7 +56,7 @@ export function Matrix() {
       <div class="head">
         <h1>{t('screen.matrix')}</h1>
         <span class="sub">
-          {provider && `${shortId(provider, 18)} · `}
+          {provider && `${providerText(providerOf(data.nodes, provider))} · `}
           {t('count.nodes', { n: count(nodes.length, language) })} ·{' '}
           {t('count.nics', { n: count(counts.nics, language) })}
         </span>

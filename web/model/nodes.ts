@@ -53,6 +53,7 @@ export interface Node {
   /** Unique across providers. */
   key: string
   providerId: string
+  providerName: string
   nodeName: string
   instanceId: string
   instanceName: string
@@ -67,14 +68,15 @@ export interface Node {
 export const nodeKey = (providerId: string, nodeName: string) => `${providerId} ${nodeName}`
 
 export function nodeOf(record: InventoryRecord, deviations: readonly Deviation[]): Node {
-  const { providerId, nodeName, instanceId, instanceName = '', updatedAt, state, agentRollout } = record
+  const { providerId, providerName = '', nodeName, instanceId, instanceName = '' } = record
+  const { updatedAt, state, agentRollout } = record
   const requested = record.config.interfaces.map((each, position) => nicOf(record, each, position, deviations))
   const removals = (record.interfaces ?? [])
     .filter(state => state.status !== 'Removed' && !requested.some(nic => isSameNic(nic, state)))
     .map((state, position) => pendingRemoval(state, requested.length + position))
   const nics = [...requested, ...removals].sort((a, b) => a.index - b.index)
-  const names = { key: nodeKey(providerId, nodeName), providerId, nodeName, instanceId, instanceName }
-  return { ...names, updatedAt, state, agentRollout, nics, worst: worstOf(nics) }
+  const names = { providerId, providerName, nodeName, instanceId, instanceName }
+  return { key: nodeKey(providerId, nodeName), ...names, updatedAt, state, agentRollout, nics, worst: worstOf(nics) }
 }
 
 export function worstOf(nics: readonly { severity: Severity }[]): Severity | undefined {
@@ -255,7 +257,7 @@ export function nodeMatches(node: Node, text: string): boolean {
   const query = text.toLowerCase()
   const includesQuery = (value: string) => value.toLowerCase().includes(query)
   return (
-    [node.nodeName, node.instanceId, node.instanceName, node.providerId].some(includesQuery) ||
+    [node.nodeName, node.instanceId, node.instanceName, node.providerId, node.providerName].some(includesQuery) ||
     node.nics.some(nic =>
       [
         ...[nic.address, nic.macAddress, nic.portId, nic.network, nic.subnetName, nic.networkName, nic.name],

@@ -4,11 +4,12 @@
 import { useMemo, useState } from 'preact/hooks'
 import { type Node, nodeMatches } from '../model/nodes.ts'
 import { worstFirst } from '../model/order.ts'
+import { providerOf } from '../model/providers.ts'
 import { linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { FilterInput } from '../ui/controls.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
-import { age, count, shortId } from '../ui/format.ts'
+import { age, count, providerText, providerTitle } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { Panel, SeverityLabel } from '../ui/panel.tsx'
 
@@ -30,7 +31,7 @@ export function NodeList() {
       <div class="head">
         <h1>{t('screen.nodes')}</h1>
         <span class="sub">
-          {provider && `${shortId(provider, 18)} · `}
+          {provider && `${providerText(providerOf(data.nodes, provider))} · `}
           {t('count.nodes', { n: count(nodes.length, language) })}
         </span>
       </div>
@@ -57,7 +58,7 @@ function NodeRow({ node }: { node: Node }) {
         <Glyph severity={node.worst ?? 'none'} />
         <span class="who">
           <b class="mono">{node.nodeName}</b>
-          <small>{shortId(node.providerId, 18)}</small>
+          <small title={providerTitle(node)}>{providerText(node)}</small>
         </span>
         <span class="row" aria-hidden="true">
           {node.nics.map(nic => (

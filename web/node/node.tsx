@@ -4,6 +4,7 @@
 import { useMemo } from 'preact/hooks'
 import { checkCommand, reconcileCommand } from '../model/commands.ts'
 import { nodeKey, severities } from '../model/nodes.ts'
+import { providerOf } from '../model/providers.ts'
 import { NodePorts } from '../ports/ports.tsx'
 import { isInHistory } from '../state/api.ts'
 import { useOutcome } from '../state/holders.ts'
@@ -11,7 +12,7 @@ import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { CopyButton } from '../ui/controls.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
-import { age, count, exact, shortId } from '../ui/format.ts'
+import { age, count, exact, providerText, providerTitle, shortId } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { Badge, Icon, Panel, tones } from '../ui/panel.tsx'
 import { Compare } from './compare.tsx'
@@ -39,8 +40,8 @@ export function NodeByName({ providerId, nodeName }: { providerId: string | unde
             text={t('node.ambiguousText')}
           >
             {same.map(node => (
-              <a key={node.key} class="btn" href={linkToNode(node)} title={node.providerId}>
-                {shortId(node.providerId, 18)}
+              <a key={node.key} class="btn" href={linkToNode(node)} title={providerTitle(node)}>
+                {providerText(node)}
               </a>
             ))}
           </EmptyState>
@@ -69,14 +70,15 @@ function NodePage({ providerId, nodeName }: { providerId: string; nodeName: stri
     n: node?.nics.filter(nic => nic.severity === severity).length ?? 0,
   }))
   const nics = node?.nics ?? []
+  const provider = providerOf(data.nodes, providerId)
   const reconcile = reconcileCommand(nics.find(({ source }) => source)?.source ?? '')
   const check = checkCommand({ providerId, nodeName })
   return (
     <>
       <div class="head">
         <nav class="breadcrumb" aria-label={t('overview.provider')}>
-          <a href={linkTo('matrix', { provider: providerId })} title={providerId}>
-            {shortId(providerId, 12)}
+          <a href={linkTo('matrix', { provider: providerId })} title={providerTitle(provider)}>
+            {providerText(provider, 12)}
           </a>
           <Icon name="right" size={12} />
         </nav>

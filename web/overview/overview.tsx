@@ -3,7 +3,7 @@
  */
 import { useMemo } from 'preact/hooks'
 import { type Counts, countsOf, type Severity, severities } from '../model/nodes.ts'
-import { providerIdsOf, providersOf } from '../model/providers.ts'
+import { providerNamesOf, providersOf } from '../model/providers.ts'
 import { downloadCsv } from '../state/api.ts'
 import { linkTo } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
@@ -22,7 +22,7 @@ const rangeNames = Object.keys(ranges) as (keyof typeof ranges)[]
 export function Overview() {
   const { t, data, route, language, now } = useUi()
   const { provider = '', range = '' } = route.query
-  const providerIds = useMemo(() => providerIdsOf(data.nodes), [data.nodes])
+  const choices = useMemo(() => providerNamesOf(data.nodes), [data.nodes])
   const nodes = useMemo(
     () => data.nodes.filter(node => !provider || node.providerId === provider),
     [data.nodes, provider],
@@ -51,7 +51,7 @@ export function Overview() {
             ]}
             onChoose={value => setQuery({ range: value })}
           />
-          <ProviderFilter providers={providerIds} value={provider} onChoose={value => setQuery({ provider: value })} />
+          <ProviderFilter providers={choices} value={provider} onChoose={value => setQuery({ provider: value })} />
           <CsvButton save={() => void downloadCsv({ providerId: provider, at: route.asof })} />
         </div>
       </div>

@@ -8,15 +8,15 @@ import { openRolloutOf } from '../model/rollout.ts'
 import { latencyOf } from '../model/stages.ts'
 import { linkTo } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
-import { age, count, duration, shortId } from '../ui/format.ts'
+import { age, count, duration, providerText, providerTitle } from '../ui/format.ts'
 import { Panel, SeverityLabel } from '../ui/panel.tsx'
 
 export function ProviderTable({ providers }: { providers: readonly Provider[] }) {
   const { t, now, language } = useUi()
   const rows = useMemo(
     () =>
-      providers.map(({ providerId, nodes }) => ({
-        ...{ providerId, nodes, counts: countsOf(nodes), p95: latencyOf(nodes)?.p95 },
+      providers.map(({ nodes, ...provider }) => ({
+        ...{ provider, nodes, counts: countsOf(nodes), p95: latencyOf(nodes)?.p95 },
         changed: nodes.reduce((newest, { updatedAt }) => (updatedAt > newest ? updatedAt : newest), ''),
       })),
     [providers],
@@ -46,11 +46,15 @@ export function ProviderTable({ providers }: { providers: readonly Provider[] })
             </tr>
           </thead>
           <tbody>
-            {rows.map(({ providerId, nodes, counts, p95, changed }) => (
-              <tr key={providerId}>
+            {rows.map(({ provider, nodes, counts, p95, changed }) => (
+              <tr key={provider.providerId}>
                 <td>
-                  <a class="two-lines" href={linkTo('matrix', { provider: providerId })} title={providerId}>
-                    <b>{shortId(providerId, 10)}</b>
+                  <a
+                    class="two-lines"
+                    href={linkTo('matrix', { provider: provider.providerId })}
+                    title={providerTitle(provider)}
+                  >
+                    <b>{providerText(provider, 10)}</b>
                     <span>{t('count.nodes', { n: count(nodes.length, language) })}</span>
                   </a>
                   <Rollout nodes={nodes} />

@@ -10,7 +10,7 @@ import { commandKey } from '../state/preferences.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
-import { kindOf, shortId } from '../ui/format.ts'
+import { kindOf, providerText } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { Icon } from '../ui/panel.tsx'
 import { type OptionProps, PaletteOption } from './option.tsx'
@@ -173,8 +173,8 @@ const suggestionItem = (suggestion: Suggestion): Item => ({
 /** Exact matches, then nodes, then other values with the prefix. */
 function grouped(all: readonly SearchHit[], q: string): [exact: Item[], ...Item[][]] {
   const full = q.toLowerCase()
-  // Each NIC of a subnet would be a match: the suggestions list the subnet once.
-  const hits = all.filter(({ kind }) => kind !== 'subnet' && kind !== 'network')
+  // Each NIC of a subnet and each node of a provider would be a match: the suggestions list these once.
+  const hits = all.filter(({ kind }) => kind !== 'subnet' && kind !== 'network' && kind !== 'provider')
   const exact = hits.filter(hit => hit.value.split('/')[0]?.toLowerCase() === full)
   const nodes = hits.filter(hit => hit.kind === 'node' && !exact.includes(hit))
   const prefix = hits.filter(hit => !exact.includes(hit) && !nodes.includes(hit))
@@ -191,7 +191,7 @@ function Hit({ hit, q, ...option }: OptionProps & { hit: SearchHit; q: string })
   const more = [
     nic?.subnetName || nic?.network,
     hit.kind === 'address' ? '' : nic?.address,
-    shortId(hit.providerId, 12),
+    providerText({ providerName: '', ...node, providerId: hit.providerId }, 12),
   ].filter(Boolean)
   const icon = <Glyph severity={nic?.severity ?? node?.worst ?? 'none'} />
   return (

@@ -2,14 +2,14 @@
  * Search results besides values in use: previous owners, subnets and providers, ignored ports.
  */
 import { ownershipsOf } from '../model/ownership.ts'
-import { providerIdsOf } from '../model/providers.ts'
+import { providerNamesOf } from '../model/providers.ts'
 import { subnetsOf } from '../model/subnets.ts'
 import { ignoredVerdicts } from '../model/verdicts.ts'
 import type { Data } from '../state/data.ts'
 import { type Outcome, useHolders } from '../state/holders.ts'
 import { linkTo } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
-import { clock, kindOf, shortId, subnetTexts } from '../ui/format.ts'
+import { clock, kindOf, providerText, shortId, subnetTexts } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { Icon } from '../ui/panel.tsx'
 import { type OptionProps, PaletteOption } from './option.tsx'
@@ -57,15 +57,15 @@ export function suggestionsIn({ nodes, verdicts }: Data, q: string): Suggestion[
   const prefix = q.toLowerCase()
   if (prefix.length < minLength) return []
   const hasPrefix = (text: string) => text.toLowerCase().startsWith(prefix)
-  const providers = providerIdsOf(nodes)
-    .filter(hasPrefix)
+  const providers = providerNamesOf(nodes)
+    .filter(({ providerId, providerName }) => [providerId, providerName].some(hasPrefix))
     .map(
-      (providerId): Suggestion => ({
-        key: `provider ${providerId}`,
+      (provider): Suggestion => ({
+        key: `provider ${provider.providerId}`,
         group: 'networks',
-        title: shortId(providerId, 18),
-        more: '',
-        href: linkTo('matrix', { provider: providerId }),
+        title: providerText(provider),
+        more: provider.providerName && shortId(provider.providerId, 18),
+        href: linkTo('matrix', { provider: provider.providerId }),
       }),
     )
   const subnets = subnetsOf(nodes)

@@ -12,7 +12,7 @@ import { commandKey, type Preferences, type Theme } from '../state/preferences.t
 import { linkTo, type Screen } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { Segmented } from '../ui/controls.tsx'
-import { count, shortId } from '../ui/format.ts'
+import { count, providerText, providerTitle } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { Icon } from '../ui/panel.tsx'
 
@@ -126,15 +126,15 @@ function Providers() {
     <div>
       <div class="eyebrow">{t('app.providers')}</div>
       <nav class="nav" aria-label={t('app.providers')}>
-        {providers.slice(0, 12).map(({ providerId, nodes, worst }) => (
+        {providers.slice(0, 12).map(({ providerId, providerName, nodes, worst }) => (
           <a
             key={providerId}
             href={linkTo('matrix', { provider: providerId })}
-            title={providerId}
+            title={providerTitle({ providerId, providerName })}
             aria-current={route.query['provider'] === providerId && route.screen === 'matrix' ? 'true' : undefined}
           >
             <Glyph severity={worst} />
-            <span class="ellipsis">{shortId(providerId, 12)}</span>
+            <span class="ellipsis">{providerText({ providerId, providerName }, 12)}</span>
             <span class="count">{count(nodes.length, language)}</span>
           </a>
         ))}

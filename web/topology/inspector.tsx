@@ -9,7 +9,7 @@ import type { Subnet } from '../model/subnets.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
-import { count, shortId, subnetTexts } from '../ui/format.ts'
+import { count, providerText, shortId, subnetTexts } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { ObservationAge, pendingText } from '../ui/observation.tsx'
 import { FactList, Icon, Panel, SeverityLabel } from '../ui/panel.tsx'
@@ -147,7 +147,8 @@ function NodeFacts({ node }: { node: Node }) {
       <FactList
         facts={[
           [t('node.vm'), node.instanceName || shortId(node.instanceId)],
-          [t('overview.provider'), shortId(node.providerId, 12)],
+          [t('overview.provider'), providerText(node, 12)],
+          [t('node.providerId'), node.providerName && shortId(node.providerId, 12)],
         ]}
       />
       <ul>

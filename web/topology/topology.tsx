@@ -4,13 +4,13 @@
 import { useMemo } from 'preact/hooks'
 import { type Node, needsAttention, severities } from '../model/nodes.ts'
 import { worstFirst } from '../model/order.ts'
-import { providersOf } from '../model/providers.ts'
+import { providerOf, providersOf } from '../model/providers.ts'
 import { type Subnet, subnetKey, subnetsOf } from '../model/subnets.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
-import { providerChoices, Segmented, Select } from '../ui/controls.tsx'
+import { Segmented, Select } from '../ui/controls.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
-import { count, shortId } from '../ui/format.ts'
+import { count, providerChoices, providerText } from '../ui/format.ts'
 import { Glyph } from '../ui/glyph.tsx'
 import { pendingText } from '../ui/observation.tsx'
 import { Icon, Panel } from '../ui/panel.tsx'
@@ -21,9 +21,9 @@ const pageSize = 40
 
 export function Topology() {
   const { t, data, route, language } = useUi()
-  const providers = useMemo(() => providersOf(data.nodes).map(({ providerId }) => providerId), [data.nodes])
+  const providers = useMemo(() => providersOf(data.nodes), [data.nodes])
   const { subnet, node: nodeKey, only } = route.query
-  const provider = route.query['provider'] ?? providers[0] ?? ''
+  const provider = route.query['provider'] ?? providers[0]?.providerId ?? ''
   const ofProvider = useMemo(
     () => data.nodes.filter(({ providerId }) => providerId === provider),
     [data.nodes, provider],
@@ -52,7 +52,7 @@ export function Topology() {
       <div class="head">
         <h1>{t('screen.topology')}</h1>
         <span class="sub">
-          {provider && `${shortId(provider, 18)} · `}
+          {provider && `${providerText(providerOf(data.nodes, provider))} · `}
           {t('count.subnets', { n: subnets.length })} ·{' '}
           {pages > 1
             ? t('topology.nodesOf', { n: nodes.length, all: count(all.length, language) })

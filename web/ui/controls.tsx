@@ -3,8 +3,9 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ProviderNames } from '../model/providers.ts'
 import { useUi } from './context.ts'
-import { shortId } from './format.ts'
+import { providerChoices } from './format.ts'
 import { Icon } from './panel.tsx'
 
 interface SegmentedProps<T extends string> {
@@ -55,10 +56,9 @@ export function Select({ label, value, choices, onChoose }: SelectProps) {
   )
 }
 
-export const providerChoices = (providers: readonly string[]) =>
-  providers.map(value => ({ value, label: shortId(value, 18) }))
-
-export function ProviderFilter(props: Pick<SelectProps, 'value' | 'onChoose'> & { providers: readonly string[] }) {
+export function ProviderFilter(
+  props: Pick<SelectProps, 'value' | 'onChoose'> & { providers: readonly ProviderNames[] },
+) {
   const { providers, value, onChoose } = props
   const { t } = useUi()
   const any = { value: '', label: t('matrix.anyProvider') }

@@ -2,6 +2,7 @@
  * Times, ages, IDs and addresses as text. Pure: the current time and the language are arguments.
  */
 import type { Language, Translate } from '../messages/messages.ts'
+import type { ProviderNames } from '../model/providers.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -100,6 +101,25 @@ export function count(n: number, language: Language): string {
 /** Shortens a long ID to both ends. */
 export function shortId(id: string, ends = 8): string {
   return id.length <= ends + 6 ? id : `${id.slice(0, ends)}…${id.slice(-4)}`
+}
+
+/** The name of a provider, or the ID of one that has none. */
+export function providerText({ providerId, providerName }: ProviderNames, ends = 18): string {
+  return providerName ? ellipsis(providerName, 32) : shortId(providerId, ends)
+}
+
+/** The name and the ID of a provider in full. */
+export function providerTitle({ providerId, providerName }: ProviderNames): string {
+  return providerName ? `${providerName} (${providerId})` : providerId
+}
+
+/** A name that several providers have gets the ID. */
+export function providerChoices(providers: readonly ProviderNames[]): { value: string; label: string }[] {
+  return providers.map(provider => {
+    const isUnique = providers.every(one => one === provider || one.providerName !== provider.providerName)
+    const id = provider.providerName && !isUnique ? ` (${shortId(provider.providerId)})` : ''
+    return { value: provider.providerId, label: `${providerText(provider)}${id}` }
+  })
 }
 
 /** The name of a subnet, then its network and its ID. */

@@ -317,50 +317,6 @@ test('experience M10: status, why, find and history show names, and IDs on deman
   }
 })
 
-test('every command shows the name of the provider, and its ID on demand', async () => {
-  const write = aWrite('seoul', { providerId: 'p9', providerName: 'Seoul 1', state: 'Failed' })
-  await open.recorder.put([write])
-  const shown = async (...args: string[]) => {
-    const { out } = await multinic(...args)
-    assert.doesNotMatch(out, /p9/, args.join(' '))
-    return [out, (await multinic(...args, '-o', 'wide')).out] as const
-  }
-  try {
-    for (const args of [
-      ['status', 'seoul'],
-      ['why', 'seoul'],
-      ['find', 'port-seoul'],
-      ['find', 'Seo'],
-      ['find', 'Seo', '--at', new Date().toISOString()],
-      ['find', '--ever', 'port-seoul-0'],
-    ]) {
-      const [brief, wide] = await shown(...args)
-      assert.match(brief, /Seoul 1/, args.join(' '))
-      assert.match(wide, /Seoul 1 \(p9\)/, args.join(' '))
-    }
-    for (const args of [
-      ['history', 'seoul'],
-      ['check', '--provider', 'p9'],
-    ])
-      assert.match((await shown(...args))[1], /Seoul 1 \(p9\)/, args.join(' '))
-    const [found] = JSON.parse((await multinic('find', 'Seo', '-o', 'json')).out)
-    assert.deepEqual([found.kind, found.value, found.providerId], ['provider', 'Seoul 1', 'p9'])
-    for (const args of [
-      ...['status', 'why', 'history'].map(command => [command, 'seoul']),
-      ...[
-        ['find', 'port-seoul-0'],
-        ['find', '--ever', 'port-seoul-0'],
-        ['check', '--provider', 'p9'],
-      ],
-    ]) {
-      const [head, line] = (await multinic(...args, '-o', 'csv')).out.split('\r\n').map(row => row.split(','))
-      assert.equal(line?.[head?.indexOf('providerName') ?? -1], 'Seoul 1', args.join(' '))
-    }
-  } finally {
-    await open.recorder.put([{ ...write, removed: true }])
-  }
-})
-
 test('experience H3, M5: find --ever lists every holder; no answer is an error, not an empty list', async () => {
   await open.recorder.put([aWrite('w3')])
   await open.recorder.put([aWrite('w3', { removed: true })])

@@ -75,6 +75,7 @@ const allEnabled = ['controller', 'operator', 'viola', 'inventory'].flatMap(comp
   `${component}.enabled=true`,
 ])
 const allOptions = [
+  ...['--set', 'viola.settings.VIOLA_PROVIDER_NAME=Seoul 1'],
   ...['--set', 'controller.nodeLabels=true', '--set', 'controller.networkAttachments.enabled=true'],
   ...['--set-json', 'controller.networkAttachments.ipam={"storage":{"type":"whereabouts","range":"10.10.0.128/26"}}'],
 ]

@@ -114,19 +114,37 @@ test('without a routing file VIOLA_PROVIDER_NAME is the name of every provider',
   await assert.rejects(aViola({ KUBECONFIG, VIOLA_PROVIDER_NAME: 'a'.repeat(256) }), /VIOLA_PROVIDER_NAME: .*255/)
 })
 
-test('a cluster whose CRD is older than the names gets the config without them', async () => {
+/** A cluster whose CRD does not know these fields. */
+async function startOlderCluster(specNames: string[], interfaceNames: string[] = []): Promise<TargetCluster> {
   const older = await startTargetCluster()
+  const crd = JSON.parse(JSON.stringify(crdOf(kinds.find(({ kind }) => kind === 'MultiNicNodeConfig') as never)))
+  for (const version of crd.spec.versions) {
+    const { spec } = version.schema.openAPIV3Schema.properties
+    for (const name of specNames) delete spec.properties[name]
+    for (const name of interfaceNames) delete spec.properties.interfaces.items.properties[name]
+  }
+  const { resourceVersion } = (await older.kube.get(crds, { name: crd.metadata.name }))?.metadata ?? {}
+  await older.kube.replace(crds, { ...crd, metadata: { ...crd.metadata, resourceVersion } })
+  return older
+}
+
+test('a cluster whose CRD is only older than the names of providers keeps the other names', async () => {
+  const older = await startOlderCluster(['providerName'])
+  const behind = await aViola({ KUBECONFIG: older.api.kubeconfig, VIOLA_PROVIDER_NAME: 'Seoul 1' })
   try {
-    const crd = JSON.parse(JSON.stringify(crdOf(kinds.find(({ kind }) => kind === 'MultiNicNodeConfig') as never)))
-    for (const version of crd.spec.versions) {
-      const { spec } = version.schema.openAPIV3Schema.properties
-      delete spec.properties.instanceName
-      delete spec.properties.providerName
-      for (const name of ['subnetName', 'networkName', 'alias'])
-        delete spec.properties.interfaces.items.properties[name]
-    }
-    const { resourceVersion } = (await older.kube.get(crds, { name: crd.metadata.name }))?.metadata ?? {}
-    await older.kube.replace(crds, { ...crd, metadata: { ...crd.metadata, resourceVersion } })
+    assert.deepEqual(actions(await behind.post([named('old-1', 1, 'storage')])), ['old-1 created'])
+    const { spec } = (await older.kube.get(nodeConfigs, { namespace, name: 'old-1' })) ?? assert.fail('no object')
+    assert.deepEqual([spec.providerName, spec.instanceName], [undefined, 'vm storage'])
+    assert.equal(spec.interfaces[0]?.alias, 'storage')
+  } finally {
+    await behind.close()
+    await older.close()
+  }
+})
+
+test('a cluster whose CRD is older than the names gets the config without them', async () => {
+  const older = await startOlderCluster(['instanceName', 'providerName'], ['subnetName', 'networkName', 'alias'])
+  try {
     const behind = await aViola({ KUBECONFIG: older.api.kubeconfig, VIOLA_PROVIDER_NAME: 'Seoul 1' })
     try {
       const answer = await behind.post([named('old-1', 1, 'storage'), named('old-2', 1, 'storage')])

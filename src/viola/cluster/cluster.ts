@@ -136,12 +136,13 @@ export function openCluster({
         const body = { metadata: { ...metadata, namespace }, spec }
         return retryThrottled(() => kube.apply<NodeConfig>(nodeConfigs, body, { fieldManager, force }))
       }
-      const applyWithNames = () =>
-        apply(spec).catch(error => {
-          if (!isUndeclaredField(error)) throw error
-          return apply(withoutNames(spec))
+      const applyFirst = ([first, ...others]: Forms): Promise<NodeConfig> =>
+        apply(first).catch(error => {
+          const [next, ...rest] = others
+          if (!next || !isUndeclaredField(error)) throw error
+          return applyFirst([next, ...rest])
         })
-      const object = await limit(() => breaker.run(applyWithNames))
+      const object = await limit(() => breaker.run(() => applyFirst(formsFor(spec))))
       remember(metadata.name, object)
       return object
     },
@@ -179,10 +180,18 @@ function isUndeclaredField(error: unknown): boolean {
   return kubeErrorIn(error)?.message.includes('field not declared in schema') ?? false
 }
 
-/** The configuration of a node must not wait for a CRD that knows the names. */
-function withoutNames({ providerName: _, instanceName: __, ...spec }: NodeConfig['spec']): NodeConfig['spec'] {
+type Forms = [NodeConfig['spec'], ...NodeConfig['spec'][]]
+
+/**
+ * The spec for newer and older CRDs: the configuration of a node must not wait for a CRD that knows the names. A CRD that only
+ * lacks the name of the provider gets the other names, because node labels have the aliases.
+ */
+function formsFor(spec: NodeConfig['spec']): Forms {
+  const { providerName, ...withoutProvider } = spec
+  const { instanceName: _, ...nameless } = withoutProvider
   const absent = Object.fromEntries(Object.values(nameFields).map(name => [name, undefined]))
-  return { ...spec, interfaces: spec.interfaces.map(nic => ({ ...nic, ...absent })) }
+  const interfaces = spec.interfaces.map(nic => ({ ...nic, ...absent }))
+  return [spec, ...(providerName === undefined ? [] : [withoutProvider]), { ...nameless, interfaces }]
 }
 
 /** Retries after a 429 as the server requests. */

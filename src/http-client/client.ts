@@ -10,6 +10,7 @@ import { Agent, type Dispatcher, EnvHttpProxyAgent, request as send } from 'undi
 import { truncate } from '../contract/truncate.ts'
 import { isLinkLocal, urlOf } from '../contract/url.ts'
 import { BodyError, type BodyLimits, maxElements, parseJson, readBody } from '../runtime/bounded-body.ts'
+import { explain } from '../runtime/errors.ts'
 import { retry } from '../runtime/retry.ts'
 import { detailOf, isRetryable, ServiceError } from './errors.ts'
 
@@ -170,7 +171,7 @@ export function createHttp(options: HttpOptions): Http {
         service,
         kind: 'timeout',
       })
-    if (request.signal?.aborted) return error instanceof Error ? error : new Error('aborted')
+    if (request.signal?.aborted) return explain(where(request), error)
     if (error instanceof BodyError) {
       // Another large answer had its turn: the next sync reads this one again.
       const kind = error.kind === 'cut' || error.kind === 'overBudget' ? 'connection' : 'malformed'

@@ -60,11 +60,13 @@ export interface OperatorOptions {
   onListen?: (url: string) => void
   /** Called before `onListen`, so that another component can serve the operator's API too. */
   onApi?: (deps: OperatorApiDeps) => void
+  /** Time limit of a sync, for tests. */
+  maxSyncMs?: number
 }
 
 /** Runs until the signal is aborted. */
 export async function runOperator(options: OperatorOptions): Promise<void> {
-  const { env, log, signal, recorder, onListen, onApi } = options
+  const { env, log, signal, recorder, onListen, onApi, maxSyncMs } = options
   const settings = processSettingsFrom(env)
   const exposition = createMetrics('operator', { process: true })
   const access = settings.KUBECONFIG ? await loadKubeconfig(settings.KUBECONFIG) : inClusterAccess(settings)
@@ -157,6 +159,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),
     policy,
     planner,
+    ...(maxSyncMs !== undefined && { maxSyncMs }),
     objectEvents: createObjectEvents(eventRecorder),
     claims: (providerId, source) =>
       claimsOf(configs.list(), policy, { providerId, source, selectedVms: planner.selectedVms }),

@@ -158,20 +158,16 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
 
   async function attempt(config: OpenstackConfig, context: InspectContext & { log: Log }, trace: SyncTrace) {
     const { log, signal } = context
+    const limited = withTimeLimit(signal, deps.maxSyncMs)
     try {
       const { timed, traceparent } = trace
-      return {
-        result: await sync(
-          config,
-          { ...deps, timed },
-          { ...context, signal: withTimeLimit(signal, deps.maxSyncMs), traceparent },
-        ),
-      }
+      return { result: await sync(config, { ...deps, timed }, { ...context, signal: limited, traceparent }) }
     } catch (error) {
-      if (error instanceof SyncError) return { error }
       signal.throwIfAborted()
+      if (limited.aborted) return { error: new SyncError('SyncTimeout', messageOf(error), { cause: error }) }
+      if (error instanceof SyncError) return { error }
       log.error('sync failed unexpectedly', { error })
-      return { error: new SyncError('ConfigError', messageOf(error), { cause: error }) }
+      return { error: new SyncError('UnexpectedError', messageOf(error), { cause: error }) }
     }
   }
 

@@ -19,7 +19,7 @@ import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
 import { namespaces } from '../../src/kube/resources.ts'
 import type { OperatorApiDeps } from '../../src/operator/app.ts'
-import { runOperator } from '../../src/operator/main.ts'
+import { type OperatorOptions, runOperator } from '../../src/operator/main.ts'
 import { createLog, type Log, silent } from '../../src/telemetry/log.ts'
 import { runViola } from '../../src/viola/main.ts'
 import { adminCaller, type TestCaller } from '../support/access.ts'
@@ -43,7 +43,10 @@ export interface OperatorEnvironment {
   records: InventoryWrite[]
   /** Names `clusterId` in the routing file of Viola. */
   nameProvider(name?: string): Promise<void>
-  startOperator(env?: Record<string, string>): Promise<() => Promise<void>>
+  startOperator(
+    env?: Record<string, string>,
+    options?: Pick<OperatorOptions, 'maxSyncMs'>,
+  ): Promise<() => Promise<void>>
   create(
     config: Partial<OpenstackConfig['spec']> & { name?: string; namespace?: string; settings?: Settings },
   ): Promise<OpenstackConfig>
@@ -111,9 +114,10 @@ export async function startOperatorEnvironment(
     caller,
     records,
     nameProvider,
-    async startOperator(env = {}) {
+    async startOperator(env = {}, options = {}) {
       const stop = new AbortController()
       const runs = runOperator({
+        ...options,
         env: {
           KUBECONFIG: api.kubeconfig,
           OPERATOR_ADDR: '127.0.0.1:0',

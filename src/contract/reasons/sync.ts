@@ -260,6 +260,28 @@ export const syncReasons = {
     en: ['The last sync delivered changes.', nothingToDo.en],
     ko: ['마지막 동기화에서 변경 사항을 전달했습니다.', nothingToDo.ko],
   },
+  SyncTimeout: {
+    class: 'warning',
+    en: [
+      'A sync took longer than five minutes and was stopped. What it delivered by then is kept. The operator retries.',
+      'The message names the request that did not end. Check how fast that service answers.',
+    ],
+    ko: [
+      '동기화가 5분을 넘어 중단되었습니다. 그때까지 전달한 내용은 유지되며 operator가 다시 시도합니다.',
+      '끝나지 않은 요청이 메시지에 나옵니다. 해당 서비스의 응답 속도를 확인하십시오.',
+    ],
+  },
+  UnexpectedError: {
+    class: 'attention',
+    en: [
+      'A sync failed with an error that the operator does not know. Nothing is removed. The operator retries.',
+      'Read the message and the log of the operator. If it stays, write a support bundle (multinic support-bundle) and report it.',
+    ],
+    ko: [
+      '동기화가 operator가 알지 못하는 오류로 실패했습니다. 아무것도 제거하지 않으며 operator가 다시 시도합니다.',
+      '메시지와 operator의 로그를 확인하십시오. 계속되면 지원 번들(multinic support-bundle)을 만들어 보고하십시오.',
+    ],
+  },
   ViolaPostError: {
     class: 'warning',
     en: [

@@ -42,8 +42,8 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN
 }
 
-/** Memory of a process in MiB: now (VmRSS) or its peak (VmHWM). */
-export function memoryOf(pid: number | undefined, field: 'VmRSS' | 'VmHWM' = 'VmRSS'): number {
+/** Memory of a process in MiB: now (VmRSS), its peak (VmHWM), or now without files such as the Node binary (RssAnon). */
+export function memoryOf(pid: number | undefined, field: 'VmRSS' | 'VmHWM' | 'RssAnon' = 'VmRSS'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1_024
 }

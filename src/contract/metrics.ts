@@ -43,6 +43,19 @@ const tracing = {
   }),
 }
 
+/** Of every component that watches the API server and elects a leader. */
+const leading = {
+  multinic_leader: gauge('1 while this replica is the leader.', none),
+  multinic_watches_stale: gauge('Kubernetes watches whose cache may be out of date.', none),
+}
+
+/** Of every component with a work queue. The replica that is not the leader reports 0. */
+const queued = {
+  multinic_queue_active: gauge('Keys being reconciled.', none),
+  multinic_queue_depth: gauge('Keys waiting for a worker.', none),
+  multinic_queue_oldest_seconds: gauge('Age of the oldest key that waits for a worker.', none),
+}
+
 export const metricCatalogue = {
   operator: {
     multinic_operator_bus_connected: gauge('Open connections to a message bus.', {
@@ -63,12 +76,21 @@ export const metricCatalogue = {
     multinic_operator_notices_total: counter('Messages from message buses by outcome.', {
       outcome: ['woke', 'unchanged', 'unrelated', 'other', 'poison'],
     }),
+    multinic_operator_oldest_unready_port_seconds: gauge(
+      'Time for which the longest waiting selected port is not ready.',
+      {
+        config: configs,
+      },
+    ),
     multinic_operator_ports: gauge('Ports by verdict.', { config: configs, reason: Object.keys(reasonGroups.verdict) }),
+    multinic_operator_removals_on_hold: gauge('Removals that wait for approval.', { config: configs }),
     multinic_operator_stage_seconds: histogram('Duration of a sync by stage.', {
       stage: ['cloud', 'held', 'plan', 'answers', 'deliver', 'status', 'record'],
     }),
     multinic_operator_sync_seconds: histogram('Duration of a sync.', none),
     multinic_operator_syncs_total: counter('Syncs by outcome.', { outcome: ['changed', 'unchanged', 'failed'] }),
+    ...leading,
+    ...queued,
     ...tracing,
   },
   viola: {
@@ -88,10 +110,9 @@ export const metricCatalogue = {
       stage: ['config_to_job', 'job_to_status', 'config_to_configured'],
     }),
     multinic_configs: gauge('MultiNicNodeConfigs by state.', { state: states }),
+    multinic_configs_drifted: gauge('MultiNicNodeConfigs whose node differs from the spec.', none),
     multinic_jobs_active: gauge('Running agent Jobs.', none),
     multinic_jobs_created_total: counter('Created agent Jobs.', { action: ['apply', 'cleanup', 'check'] }),
-    multinic_queue_active: gauge('Configs being reconciled.', none),
-    multinic_queue_depth: gauge('Configs waiting for a worker.', none),
     multinic_queue_seconds: histogram('Time that a config waits for a worker.', none),
     multinic_reconcile_seconds: histogram('Duration of one reconciliation of a config.', none),
     multinic_results_total: counter('Results of agent Jobs.', {
@@ -101,9 +122,12 @@ export const metricCatalogue = {
     multinic_rollout_failed: gauge('Nodes that failed with a new spec.', none),
     multinic_rollout_stopped: gauge('1 while the failure budget has stopped the rollout.', none),
     multinic_rollout_waiting: gauge('Configs waiting in a rollout.', none),
+    ...leading,
+    ...queued,
     ...tracing,
   },
   inventory: {
+    inventory_database_up: gauge('1 while the database is reachable.', none),
     inventory_writes_total: counter('Records written.', none),
   },
 } as const satisfies Record<string, Record<string, Metric>>

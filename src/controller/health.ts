@@ -5,9 +5,11 @@ import type { FastifyInstance } from 'fastify'
 import { formatDuration } from '../contract/duration.ts'
 import { states } from '../contract/node-config.ts'
 import { createApp } from '../server/server.ts'
+import { type QueueLoad, setLeaderMetrics } from '../telemetry/leader-metrics.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Caches } from './caches.ts'
+import { readyReasonOf } from './plan/config-status.ts'
 
 export interface HealthOptions {
   caches: Caches
@@ -18,7 +20,8 @@ export interface HealthOptions {
   signal: AbortSignal
   /** What an administrator should know although the controller works. */
   warnings: () => string[]
-  queue: () => { depth: number; active: number; waiting: number; stopped: boolean } | undefined
+  /** Undefined while another replica is the leader. */
+  queue: () => { controller: QueueLoad; waiting: number; stopped: boolean } | undefined
 }
 
 export function healthApp(options: HealthOptions): FastifyInstance {
@@ -33,7 +36,7 @@ export function healthApp(options: HealthOptions): FastifyInstance {
 
   return createApp({
     log,
-    metrics: { ...metrics, text: () => exposition(options) },
+    metrics: { ...metrics, text: () => exposition(options, problems()) },
     ready: problems,
     warnings: options.warnings,
     health() {
@@ -56,16 +59,16 @@ export function healthApp(options: HealthOptions): FastifyInstance {
 }
 
 /** Gauges are computed for each scrape. */
-async function exposition({ caches, metrics, queue }: HealthOptions): Promise<string> {
+async function exposition({ caches, metrics, queue }: HealthOptions, problems: readonly string[]): Promise<string> {
   const configs = caches.configs.list()
   for (const state of states) {
     const count = configs.filter(({ status }) => (status?.state ?? 'Pending') === state).length
     metrics.set('multinic_configs', count, { state })
   }
   metrics.set('multinic_jobs_active', caches.jobs.by('live', 'yes').length)
-  const { depth = 0, active = 0, waiting = 0, stopped = false } = queue() ?? {}
-  metrics.set('multinic_queue_depth', depth)
-  metrics.set('multinic_queue_active', active)
+  metrics.set('multinic_configs_drifted', configs.filter(config => readyReasonOf(config) === 'Drifted').length)
+  const { controller, waiting = 0, stopped = false } = queue() ?? {}
+  setLeaderMetrics(metrics, controller, problems)
   metrics.set('multinic_rollout_waiting', waiting)
   metrics.set('multinic_rollout_stopped', stopped ? 1 : 0)
   metrics.set('multinic_rollout_failed', caches.configs.by('failed', 'yes').length)

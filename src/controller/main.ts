@@ -88,8 +88,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     queue() {
       if (!leading) return undefined
       const { controller, rollout } = leading
-      const [depth, active] = [controller.depth(), controller.active()]
-      return { depth, active, waiting: rollout.waiting(), stopped: rollout.stopped() }
+      return { controller, waiting: rollout.waiting(), stopped: rollout.stopped() }
     },
   })
 

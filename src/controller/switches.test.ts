@@ -95,6 +95,8 @@ test('settled nodes are checked with a limit, and drift is reported per interfac
     const config = await cluster.expectStatus(name, `Failed 0/1 False Drifted: multinic0: ${message}`)
     const [nic] = config.status?.interfaceStatuses ?? []
     assert.equal(`${nic?.status} ${nic?.reason}: ${nic?.message}`, `Failed Drifted: ${message}`)
+    const metrics = await (await fetch(`${controller.health}/metrics`)).text()
+    assert.match(metrics, /^multinic_configs_drifted 1$/m)
   } finally {
     await controller.stop()
   }

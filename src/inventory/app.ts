@@ -67,11 +67,15 @@ export function createInventoryApp({
   const metrics = createMetrics('inventory', { process: true })
   const app = createApp({
     log,
-    metrics,
+    metrics: { ...metrics, text: metricsText },
     ready: () => (store.problem() === undefined ? [] : [`database: ${store.problem()}`]),
     warnings: access.warnings,
     api: inventoryApi,
   })
+  function metricsText(): Promise<string> {
+    metrics.set('inventory_database_up', Number(store.problem() === undefined))
+    return metrics.text()
+  }
   if (rateLimit > 0) limitAddresses(app, rateLimit)
   const streams = eventStreams(app)
   const callers = new WeakMap<FastifyRequest, Caller>()

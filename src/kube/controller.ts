@@ -46,6 +46,8 @@ export interface Controller {
   active(): number
   /** Keys that wait for a worker. */
   depth(): number
+  /** How long the oldest of them waits, in ms. */
+  oldest(): number
 }
 
 export function runController(options: ControllerOptions): Controller {
@@ -111,5 +113,6 @@ export function runController(options: ControllerOptions): Controller {
     stopped: ended.then(() => drain(all)),
     active: () => queue.active(),
     depth: () => queue.depth(),
+    oldest: () => queue.oldest(),
   }
 }

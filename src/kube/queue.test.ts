@@ -216,3 +216,17 @@ test('neither new work nor rechecks starve', async () => {
     { numRuns: 50 },
   )
 })
+
+test('the oldest waiting key counts, of both priorities, and only while it waits', async () => {
+  const { clock, queue } = setUp()
+  assert.equal(queue.oldest(), 0)
+  queue.add('a', { priority: 'recheck' })
+  clock.advance(1_000)
+  queue.add('b')
+  clock.advance(500)
+  assert.equal(queue.oldest(), 1_500)
+  assert.equal((await take(queue)).key, 'b')
+  assert.equal(queue.oldest(), 1_500)
+  await take(queue)
+  assert.equal(queue.oldest(), 0)
+})

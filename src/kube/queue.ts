@@ -33,6 +33,8 @@ export interface Queue {
   shutdown(): void
   /** Keys that wait for a worker. */
   depth(): number
+  /** Milliseconds since the oldest waiting key was added; 0 if none waits. */
+  oldest(): number
   /** Keys that a worker has. */
   active(): number
 }
@@ -152,6 +154,14 @@ export function createQueue(options: QueueOptions = {}): Queue {
       for (const resolve of waiting.splice(0)) resolve(undefined)
     },
     depth: () => lanes.new.size + lanes.recheck.size,
+    oldest() {
+      // Each lane is in the order of its additions.
+      const [[added = Number.POSITIVE_INFINITY], [rechecked = Number.POSITIVE_INFINITY]] = [
+        lanes.new.values(),
+        lanes.recheck.values(),
+      ]
+      return Math.max(0, clock.now() - Math.min(added, rechecked))
+    },
     active: () => running.size,
   }
 }

@@ -7,7 +7,7 @@ import { openstackConfigs, providerIdOf } from '../contract/openstack-config.ts'
 import { type Call, createHttp, type Proxies } from '../http-client/client.ts'
 import { connectKube } from '../kube/client.ts'
 import { inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.ts'
-import { runController } from '../kube/controller.ts'
+import { type Controller, runController } from '../kube/controller.ts'
 import { createEventRecorder } from '../kube/events.ts'
 import { createInformer } from '../kube/informer.ts'
 import { keyOf } from '../kube/keys.ts'
@@ -17,6 +17,7 @@ import type { Environment } from '../runtime/env.ts'
 import { openAccess } from '../server/access.ts'
 import { connectOwnCluster } from '../server/reviews.ts'
 import { listen } from '../server/server.ts'
+import { setLeaderMetrics } from '../telemetry/leader-metrics.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { openTracer } from '../telemetry/trace-export.ts'
@@ -191,14 +192,23 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     dryRun: config => dryRun(config, deps, configs, signal),
     planLimit: createPlanLimit(),
   }
-  const app = createOperatorApp({ ...apiDeps, access: apiAccess, log, metrics: exposition, ready: configs.missing })
+  let leading: Controller | undefined
+  const metricsText = () => {
+    setLeaderMetrics(exposition, leading, configs.missing())
+    metrics.collect()
+    return exposition.text()
+  }
+  const app = createOperatorApp({
+    ...{ ...apiDeps, access: apiAccess, log, ready: configs.missing },
+    metrics: { ...exposition, text: metricsText },
+  })
   onApi?.(apiDeps)
   const url = await listen(app, settings.OPERATOR_ADDR)
   log.info('listening', { url })
   onListen?.(url)
   try {
     await configs.start(signal)
-    const lead = (leaderSignal: AbortSignal) => {
+    const lead = async (leaderSignal: AbortSignal) => {
       for (const rule of policy.missingRules(configs.list()))
         log.warn('namespace without a rule: its OpenstackConfigs are not served', { add: rule })
       const controller = runController({
@@ -209,7 +219,9 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
         signal: leaderSignal,
       })
       waker.attach(controller)
-      return configs.follow(controller)
+      leading = controller
+      await configs.follow(controller)
+      leading = undefined
     }
     if (settings.LEADER_ELECT)
       await runLeaderElection({

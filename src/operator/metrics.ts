@@ -6,17 +6,27 @@ import type { Call } from '../http-client/client.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { EventMetrics } from './events/cloud-events.ts'
 import type { SyncResult } from './sync.ts'
+import { createUnreadyPorts } from './unready-ports.ts'
 
 export interface OperatorMetrics extends EventMetrics {
   call(call: Call): void
   stage(stage: string, seconds: number): void
   sync(config: string, result: SyncResult | undefined, seconds: number): void
+  /** Sets the gauges that change without a sync. Call it for each scrape. */
+  collect(): void
   /** Drops the series of a deleted object. */
   forget(config: string): void
 }
 
+const gaugesOfConfig = [
+  'multinic_operator_last_sync_timestamp_seconds',
+  'multinic_operator_oldest_unready_port_seconds',
+  'multinic_operator_removals_on_hold',
+] as const
+
 export function createOperatorMetrics(metrics: Metrics<'operator'>, now: () => Date): OperatorMetrics {
   const reasons = new Map<string, Set<string>>()
+  const unready = createUnreadyPorts(now)
 
   /** A reason that no port has any more is set to 0. Otherwise it would keep its last value. */
   function countPorts(config: string, result: SyncResult): void {
@@ -45,21 +55,32 @@ export function createOperatorMetrics(metrics: Metrics<'operator'>, now: () => D
       const at = now().getTime() / 1_000
       metrics.set('multinic_operator_last_notice_timestamp_seconds', at)
     },
-    bus: (bus, connected) => metrics.set('multinic_operator_bus_connected', connected, { bus }),
+    bus(bus, connected) {
+      const name = 'multinic_operator_bus_connected'
+      if (connected === undefined) metrics.forget(name, { bus })
+      else metrics.set(name, connected, { bus })
+    },
     sync(config, result, seconds) {
       const outcome = result && !result.error ? (result.changed > 0 ? 'changed' : 'unchanged') : 'failed'
       metrics.count('multinic_operator_syncs_total', 1, { outcome })
       metrics.time('multinic_operator_sync_seconds', seconds)
       if (!result) return
       countPorts(config, result)
+      metrics.set('multinic_operator_removals_on_hold', result.findings.removalsOnHold.length, { config })
+      unready.update(config, result.unreadyPorts)
       if (result.error) return
       const at = now().getTime() / 1_000
       metrics.set('multinic_operator_last_sync_timestamp_seconds', at, { config })
     },
+    collect() {
+      for (const config of unready.configs())
+        metrics.set('multinic_operator_oldest_unready_port_seconds', unready.oldestSeconds(config), { config })
+    },
     forget(config) {
       for (const reason of reasons.get(config) ?? []) metrics.forget('multinic_operator_ports', { config, reason })
       reasons.delete(config)
-      metrics.forget('multinic_operator_last_sync_timestamp_seconds', { config })
+      unready.forget(config)
+      for (const name of gaugesOfConfig) metrics.forget(name, { config })
     },
   }
 }

@@ -46,6 +46,11 @@ async function waitForDelivered(expected: string[]): Promise<void> {
   await eventually(async () => assert.deepEqual(await environment.deliveredTexts(), expected))
 }
 
+async function metric(name: string): Promise<string | undefined> {
+  const text = await (await fetch(`${environment.operatorUrl()}/metrics`)).text()
+  return new RegExp(`^multinic_operator_${name}\\{.*\\} (.*)$`, 'm').exec(text)?.[1]
+}
+
 test('a port is delivered as a node config, and the node’s state reaches the status and the inventory', async () => {
   const port = attach(worker, storage, { address: '10.10.0.10' })
   await environment.startOperator()
@@ -72,6 +77,7 @@ test('a port is delivered as a node config, and the node’s state reaches the s
   assert.equal(node?.spec.instanceName, 'worker-1')
   await eventually(async () => assert.equal(await condition('Ready'), 'True Synced'))
   await eventually(async () => assert.equal(await condition('NodesReady'), 'False NodesPending'))
+  await eventually(async () => assert.ok(Number(await metric('oldest_unready_port_seconds')) > 0))
 
   const working = { observedGeneration: node?.metadata.generation, lastJobName: 'multinic-agent-1' }
   await environment.report('worker-1', { ...working, state: 'InProgress' })
@@ -86,6 +92,8 @@ test('a port is delivered as a node config, and the node’s state reaches the s
     interfaceStatuses: [{ id: 0, portId: port.id, macAddress: port.macAddress, status: 'Configured' }],
   })
   await eventually(async () => assert.equal(await condition('NodesReady'), 'True Healthy'))
+  await eventually(async () => assert.equal(await metric('oldest_unready_port_seconds'), '0'))
+  assert.equal(await metric('removals_on_hold'), '0')
   await eventually(async () => {
     const { nodes, ports } = (await environment.config()).status ?? {}
     assert.deepEqual(nodes, { total: 1, configured: 1, failed: 0, pending: 0, ready: '1/1' })

@@ -223,7 +223,6 @@ function recordOf(
 ): InventoryWrite {
   const { nodeName, instanceId = '', interfaces, specHash } = node
   const { state, reason, message } = stateOf(node)
-  const isCurrent = (node.status?.observedGeneration ?? 0) >= node.generation
   return {
     ...namesOf(providerId, node),
     config: {
@@ -239,15 +238,33 @@ function recordOf(
     ...(node.status?.agentRollout && { agentRollout: node.status.agentRollout }),
     interfaces: interfaces.map(nic => {
       const status = statusOf(nic, node.status?.interfaceStatuses ?? [])
-      const isAboutRequest = status?.specHash === undefined ? isCurrent : status.specHash === interfaceHash(nic)
       const checkIntervalSeconds = node.status?.checkIntervalSeconds
       return {
-        ...interfaceRecord(nic, isAboutRequest ? status : withoutState(status, isCurrent), stagesOf(nic)),
+        ...interfaceRecord(
+          nic,
+          isAboutRequest(nic, status, node) ? status : withoutState(status, isCurrent(node)),
+          stagesOf(nic),
+        ),
         ...(status?.lastChecked !== undefined && checkIntervalSeconds !== undefined && { checkIntervalSeconds }),
       }
     }),
     why: why.slice(0, 1024),
   }
+}
+
+function isCurrent({ status, generation }: DeliveredNode): boolean {
+  return (status?.observedGeneration ?? 0) >= generation
+}
+
+/** The status is about the interface as it is requested now. */
+function isAboutRequest(nic: Interface, status: InterfaceStatus | undefined, node: DeliveredNode): boolean {
+  return status?.specHash === undefined ? isCurrent(node) : status.specHash === interfaceHash(nic)
+}
+
+/** The interface is configured as it is requested now. */
+export function isReady(nic: Interface, node: DeliveredNode): boolean {
+  const status = statusOf(nic, node.status?.interfaceStatuses ?? [])
+  return status?.status === 'Configured' && isAboutRequest(nic, status, node)
 }
 
 export function statusOf(nic: Interface, statuses: readonly InterfaceStatus[]): InterfaceStatus | undefined {

@@ -21,7 +21,7 @@ import type { CloudState } from './observe.ts'
 import type { DeliveredNode, Observed } from './observed-state.ts'
 import type { PendingDeletions } from './pending-deletions.ts'
 import type { Plan } from './plan.ts'
-import type { Records } from './records.ts'
+import { isReady, type Records } from './records.ts'
 import { SyncError } from './sync-error.ts'
 import { type Findings, stateOf } from './sync-outcome.ts'
 import { type DownPortDecision, decideDownPorts } from './sync-schedule.ts'
@@ -49,6 +49,8 @@ export interface SyncResult {
   waiting: boolean
   /** A conflict or an unresolved missing port is left: sync again soon. */
   unresolved: boolean
+  /** Selected ports whose interface is not configured as requested. Empty if Viola reports no state. */
+  unreadyPorts: readonly string[]
   error?: SyncError
   plan: Plan
 }
@@ -94,8 +96,20 @@ export async function sync(
     plan: result.plan,
     waiting: result.plan.waiting.length > 0,
     unresolved: result.delivery.conflicts.size > 0 || result.plan.missingPorts.length > 0,
+    unreadyPorts: findings.nodesReported ? unreadyPorts(findings, result) : [],
     ...(error && { error }),
   }
+}
+
+function unreadyPorts({ verdicts }: Findings, result: DeliveryResult): string[] {
+  const ready = new Set(
+    nodesAfter(result).flatMap(({ node }) =>
+      node.interfaces.filter(nic => isReady(nic, node)).map(({ portId }) => portId),
+    ),
+  )
+  return verdicts.flatMap(({ portId, reason }) =>
+    portId !== undefined && reason === 'Selected' && !ready.has(portId) ? [portId] : [],
+  )
 }
 
 function undelivered({ ports, delivered }: Observed): string[] {

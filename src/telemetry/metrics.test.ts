@@ -58,7 +58,11 @@ test('the inventory exposes the metrics of the catalogue', async () => {
   const store = await openStore({ path: join(dir, 'inventory.db'), log: silent })
   const app = createInventoryApp({ store, access: await openToEveryone(), log: silent })
   try {
-    assertCatalogue('inventory', (await app.inject({ url: '/metrics' })).body)
+    const text = async () => (await app.inject({ url: '/metrics' })).body
+    assertCatalogue('inventory', await text())
+    assert.match(await text(), /^inventory_database_up 1$/m)
+    store.problem = () => 'ECONNREFUSED'
+    assert.match(await text(), /^inventory_database_up 0$/m)
   } finally {
     await app.close()
     await store.close()
@@ -69,10 +73,11 @@ test('the inventory exposes the metrics of the catalogue', async () => {
 test('metrics of a deleted object disappear, and unknown providers share one label', async () => {
   const metrics = createMetrics('operator')
   const counts = createOperatorMetrics(metrics, () => new Date())
-  const findings = { verdicts: [{ portId: 'p', vm: 'v', reason: 'Selected', message: '' }] }
+  const findings = { verdicts: [{ portId: 'p', vm: 'v', reason: 'Selected', message: '' }], removalsOnHold: ['p'] }
   const shown = async () => (await metrics.text()).match(/config="[^"]*"/g) ?? []
-  counts.sync('team/main', { changed: 1, findings } as unknown as SyncResult, 1)
-  assert.equal((await shown()).length, 2)
+  counts.sync('team/main', { changed: 1, findings, unreadyPorts: ['p'] } as unknown as SyncResult, 1)
+  counts.collect()
+  assert.equal((await shown()).length, 4)
   counts.forget('team/main')
   assert.deepEqual(await shown(), [])
 

@@ -83,7 +83,8 @@ export type NotificationOutcome = 'woke' | 'unchanged' | 'unrelated' | 'other' |
 
 export interface EventMetrics {
   notification(outcome: NotificationOutcome, lagSeconds: number | undefined): void
-  bus(bus: string, connected: number): void
+  /** Undefined: no object uses the bus any more. */
+  bus(bus: string, connected: number | undefined): void
 }
 
 export interface CloudEventsOptions extends AccessDeps {
@@ -197,8 +198,10 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
     else if (state.state !== 'connecting') clock.after(graceMs, wakeUsers)
   }
 
-  function countConnected(label: string): number {
-    return [...connections.values()].filter(bus => bus.label === label && bus.state.state === 'connected').length
+  /** Undefined without a connection, also one that is lost. */
+  function countConnected(label: string): number | undefined {
+    const all = [...connections.values()].filter(bus => bus.label === label)
+    return all.length > 0 ? all.filter(bus => bus.state.state === 'connected').length : undefined
   }
 
   function open(id: string, access: BusAccess): Connection {

@@ -23,13 +23,14 @@ test('a notification that a tenant forged before does not hide that of the neigh
     return { close: async () => {} }
   }
   const woken: string[] = []
+  const connections = new Map<string, number | undefined>()
   const clock = manualClock()
   const events = createCloudEvents({
     enabled: true,
     own: { password: async () => undefined },
     isAllowedHost: () => true,
     wake: key => void woken.push(key),
-    metrics: { notification() {}, bus() {} },
+    metrics: { notification() {}, bus: (bus, connected) => void connections.set(bus, connected) },
     log: silent,
     clock,
     listen,
@@ -48,5 +49,13 @@ test('a notification that a tenant forged before does not hide that of the neigh
     clock.advance(1_000)
   }
   assert.deepEqual(woken, ['attacker/main', 'neighbour/main'])
+  const connect = (state: 'connected' | 'unreachable') => buses.get('bus-of-neighbour')?.onState({ state, message: '' })
+  connect('connected')
+  assert.deepEqual([...connections], [['bus-of-neighbour:5672', 1]])
+  connect('unreachable')
+  assert.deepEqual([...connections], [['bus-of-neighbour:5672', 0]])
+  // Otherwise a bus that no object uses would count as lost.
+  events.forget('neighbour/main')
+  assert.deepEqual([...connections], [['bus-of-neighbour:5672', undefined]])
   await events.close()
 })

@@ -220,8 +220,12 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       })
       waker.attach(controller)
       leading = controller
-      await configs.follow(controller)
-      leading = undefined
+      try {
+        await configs.follow(controller)
+      } finally {
+        leading = undefined
+        metrics.forgetAll()
+      }
     }
     if (settings.LEADER_ELECT)
       await runLeaderElection({

@@ -16,6 +16,8 @@ export interface OperatorMetrics extends EventMetrics {
   collect(): void
   /** Drops the series of a deleted object. */
   forget(config: string): void
+  /** Drops those of all objects: another replica is the leader now. */
+  forgetAll(): void
 }
 
 const gaugesOfConfig = [
@@ -39,6 +41,13 @@ export function createOperatorMetrics(metrics: Metrics<'operator'>, now: () => D
       const count = byReason.get(reason as (typeof ports)[number]['reason'])?.length ?? 0
       metrics.set('multinic_operator_ports', count, { config, reason })
     }
+  }
+
+  function forget(config: string): void {
+    for (const reason of reasons.get(config) ?? []) metrics.forget('multinic_operator_ports', { config, reason })
+    reasons.delete(config)
+    unready.forget(config)
+    for (const name of gaugesOfConfig) metrics.forget(name, { config })
   }
 
   return {
@@ -76,11 +85,9 @@ export function createOperatorMetrics(metrics: Metrics<'operator'>, now: () => D
       for (const config of unready.configs())
         metrics.set('multinic_operator_oldest_unready_port_seconds', unready.oldestSeconds(config), { config })
     },
-    forget(config) {
-      for (const reason of reasons.get(config) ?? []) metrics.forget('multinic_operator_ports', { config, reason })
-      reasons.delete(config)
-      unready.forget(config)
-      for (const name of gaugesOfConfig) metrics.forget(name, { config })
+    forget,
+    forgetAll() {
+      for (const config of [...reasons.keys()]) forget(config)
     },
   }
 }

@@ -101,10 +101,12 @@ export async function sync(
   }
 }
 
-function unreadyPorts({ verdicts }: Findings, result: DeliveryResult): string[] {
+function unreadyPorts({ nodes, verdicts }: Findings, result: DeliveryResult): string[] {
+  // All interfaces of a configured node are ready. To compare each of thousands would cost more than the rest of a sync.
+  const configured = new Set(nodes.flatMap(({ nodeName, state }) => (state === 'Configured' ? [nodeName] : [])))
   const ready = new Set(
     nodesAfter(result).flatMap(({ node }) =>
-      node.interfaces.filter(nic => isReady(nic, node)).map(({ portId }) => portId),
+      node.interfaces.filter(nic => configured.has(node.nodeName) || isReady(nic, node)).map(({ portId }) => portId),
     ),
   )
   return verdicts.flatMap(({ portId, reason }) =>

@@ -33,8 +33,8 @@ test('every metric has a help text, and every label a set of values', () => {
   assert.deepEqual(wrong, [])
 })
 
-/** Labels that Prometheus adds. */
-const always = ['job', 'instance', 'namespace', 'pod', 'le']
+/** Labels that Prometheus adds; `cluster` only one that collects from several clusters. */
+const always = ['cluster', 'job', 'instance', 'namespace', 'pod', 'le']
 const keywords = /^(by|without|on|ignoring|group_left|group_right|and|or|unless|bool|offset|inf|nan)$/i
 
 /** The metrics of an expression, each with the labels that it uses; labels in `by (…)` count for all of them. */

@@ -3,13 +3,14 @@
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { recordsPath } from '../../src/contract/inventory.ts'
 import { planPath } from '../../src/contract/operator-api.ts'
 import { providerHeader, violaPath } from '../../src/contract/viola.ts'
 import { clusterId, type OperatorEnvironment } from '../operator/environment.ts'
 import { eventually } from '../support/eventually.ts'
-import { bodies } from './bodies.ts'
+import { bodies, type Expected } from './bodies.ts'
 import { answers } from './connections.ts'
 import { type HostileKube, type Kind, type KubeCase, kubeTarget, reviews, type Verb } from './kube.ts'
 
@@ -73,22 +74,34 @@ export function kubeCases(component: KubeUser, { kube, environment, namespace }:
         : []),
     ]
   })
-  return [...cases, ...manyRequests]
+  return [...cases, ...kinds.map(kind => endlessPages(component, kind, kube, namespace)), ...manyRequests]
 }
+
+/** Each page is just below the limits, and names a next one. */
+function endlessPages(component: KubeUser, kind: Kind, kube: HostileKube, namespace: string): KubeCases {
+  const target = kubeTarget(kind, 'list', namespace)
+  return {
+    name: `${component}: list of ${kind} answers pages without an end`,
+    run() {
+      const page = pageOf(target.expected)
+      return kube.attack({ ...target, answer: { body: to => void to.end(page) } }, () => sleep(4_000))
+    },
+  }
+}
+
+/** Elements are commas and brackets. */
+const listOf = ({ head, tail, entry }: Expected, unit: string, count: number) =>
+  `${head}${JSON.stringify(entry(0)).slice(0, -1)},"more":[${`${unit},`.repeat(count)}0]}${tail}`
+const emptiesOf = (expected: Expected) => listOf(expected, '{}', 290_000)
+const pageOf = (expected: Expected) => emptiesOf(expected).replace('"metadata":{', '"metadata":{"continue":"next",')
 
 /** While its watch is broken, Viola lists the cluster for requests. The lists are just below the limits. */
 function requestsDuringList(kube: HostileKube, { caller }: OperatorEnvironment, namespace: string): KubeCases[] {
   const target = kubeTarget('nodeConfigs', 'list', namespace)
-  const { head, tail, entry } = target.expected
-  const listOf = (unit: string, count: number) =>
-    `${head}${JSON.stringify(entry(0)).slice(0, -1)},"more":[${`${unit},`.repeat(count)}0]}${tail}`
-  // Twice the elements: commas count too.
-  const empties = () => listOf('{}', 290_000)
-  const page = () => empties().replace('"metadata":{', '"metadata":{"continue":"next",')
   const lists: Record<string, () => string> = {
-    'empty objects': empties,
-    texts: () => listOf(`"${'x'.repeat(99)}"`, 160_000),
-    'pages without an end': page,
+    'empty objects': () => emptiesOf(target.expected),
+    texts: () => listOf(target.expected, `"${'x'.repeat(99)}"`, 160_000),
+    'pages without an end': () => pageOf(target.expected),
   }
   return Object.entries(lists).map(([what, list]) => ({
     name: `viola: a hundred requests during a list of ${what}`,

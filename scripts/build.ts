@@ -4,8 +4,8 @@
  *
  * deployments/images/<bundle>.deps.txt lists the packages of each bundle, so that a new dependency shows up in review.
  */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { chmodSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, parse } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { buildWeb } from '../web/build.ts'
@@ -14,18 +14,36 @@ import { withCompiledCode } from './code-cache.ts'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 export async function buildAgent(outfile: string): Promise<string[]> {
-  const packages = await bundle('src/agent/entry.ts', outfile, 'cjs', { minify: true })
+  const packages = await bundle(['src/agent/entry.ts'], 'cjs', { outfile, minify: true })
   withCompiledCode(outfile)
   return packages
 }
 
+/**
+ * The services. What a component does not use stays in files of its own, `multinic-*.mjs` beside the program: V8 keeps the
+ * text of every file that it loads.
+ */
 export async function buildProgram(outfile: string): Promise<string[]> {
-  return bundle('src/main.ts', outfile, 'esm')
+  const { dir, name } = parse(outfile)
+  for (const part of programParts(outfile)) rmSync(join(dir, part))
+  return bundle({ [name]: 'src/main.ts' }, 'esm', {
+    outdir: dir,
+    outExtension: { '.js': '.mjs' },
+    splitting: true,
+    chunkNames: `${name}-[hash]`,
+  })
+}
+
+/** The names of the files that the program loads. */
+export function programParts(outfile: string): string[] {
+  const { dir, name } = parse(outfile)
+  return globSync(`${name}-*.mjs`, { cwd: dir }).sort()
 }
 
 /** The CLI: an executable file for Node 20 and later that works in any directory and under any name. */
 export async function buildCli(outfile: string): Promise<string[]> {
-  const packages = await bundle('src/cli/entry.ts', outfile, 'cjs', {
+  const packages = await bundle(['src/cli/entry.ts'], 'cjs', {
+    outfile,
     target: 'node20.11',
     banner: { js: '#!/usr/bin/env node' },
     plugins: [clientsOfUndici],
@@ -50,16 +68,13 @@ const clientsOfUndici: Plugin = {
 
 /** Returns the packages in the bundle. Throws if it contains code of the sandbox, the tests or the scripts. */
 export async function bundle(
-  entry: string,
-  outfile: string,
+  entryPoints: NonNullable<BuildOptions['entryPoints']>,
   format: 'cjs' | 'esm',
-  more: BuildOptions = {},
+  more: BuildOptions,
 ): Promise<string[]> {
-  mkdirSync(dirname(outfile), { recursive: true })
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: [entry],
-    outfile,
+    entryPoints,
     bundle: true,
     platform: 'node',
     target: 'node24',
@@ -80,7 +95,8 @@ export async function bundle(
   })
   const inputs = Object.keys(metafile?.inputs ?? {})
   const foreign = inputs.filter(path => /^(sandbox|test|scripts)\//.test(path))
-  if (foreign.length > 0) throw new Error(`${entry}: production bundles must not contain ${foreign.join(', ')}`)
+  if (foreign.length > 0)
+    throw new Error(`${Object.values(entryPoints)}: production bundles must not contain ${foreign.join(', ')}`)
   return packagesIn(inputs)
 }
 

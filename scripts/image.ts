@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildWeb } from '../web/build.ts'
-import { buildAgent, buildProgram } from './build.ts'
+import { buildAgent, buildProgram, programParts } from './build.ts'
 import { programsFrom } from './image-programs.ts'
 import { type Image, type ImageFile, thisArchitecture, writeArchive, writeRoot } from './oci.ts'
 import { type Component, debianComponents, licenceList, nodeComponent, npmComponents, type Subject } from './sbom.ts'
@@ -58,13 +58,19 @@ export const recipes = {
     user: '65532:65532',
     system: {},
     own: async work => {
-      const packages = await buildProgram(join(work, 'multinic.mjs'))
+      const program = join(work, 'multinic.mjs')
+      const packages = await buildProgram(program)
       await buildWeb(join(work, 'web'))
       const web = globSync('**/*', { cwd: join(work, 'web') }).filter(path => path.includes('.'))
       return {
         packages: [...packages, 'preact'].sort(),
         files: {
-          '/opt/multinic/multinic.mjs': { copy: join(work, 'multinic.mjs') },
+          ...Object.fromEntries(
+            ['multinic.mjs', ...programParts(program)].map(name => [
+              `/opt/multinic/${name}`,
+              { copy: join(work, name) },
+            ]),
+          ),
           ...Object.fromEntries(web.map(path => [`/opt/multinic/web/${path}`, { copy: join(work, 'web', path) }])),
           '/etc/passwd': { text: 'root:x:0:0:root:/:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n' },
           '/etc/group': { text: 'root:x:0:\nnonroot:x:65532:\n' },

@@ -5,7 +5,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { buildAgent, buildProgram, bundle } from '../../scripts/build.ts'
+import { buildAgent, buildProgram, bundle, programParts } from '../../scripts/build.ts'
 import { importsOf, isTest, root, type Source, sources } from './sources.ts'
 
 const all = sources()
@@ -167,16 +167,21 @@ test('the program bundles only the listed packages, the agent none, and neither 
   try {
     assert.deepEqual(await buildAgent(join(dir, 'agent.cjs')), [])
     assert.equal(readFileSync(join(root, 'deployments/images/agent.deps.txt'), 'utf8'), '')
-    const packages = await buildProgram(join(dir, 'multinic.mjs'))
+    const program = join(dir, 'multinic.mjs')
+    const packages = await buildProgram(program)
     const listed = readFileSync(join(root, 'deployments/images/multinic.deps.txt'), 'utf8').trimEnd().split('\n')
     assert.deepEqual(packages, listed, 'run make generate and review the new packages')
-    const { size } = statSync(join(dir, 'multinic.mjs'))
-    assert.ok(size <= maxProgramBytes, `multinic.mjs has ${size} bytes, more than ${maxProgramBytes}`)
+    const sizes = [program, ...programParts(program).map(part => join(dir, part))].map(path => statSync(path).size)
+    const size = sizes.reduce((sum, one) => sum + one)
+    assert.ok(size <= maxProgramBytes, `the program has ${size} bytes, more than ${maxProgramBytes}`)
+    assert.ok(Math.max(...sizes) < size / 3, 'the components have files of their own')
+    await buildProgram(program)
+    assert.equal(programParts(program).length, sizes.length - 1, 'a second build leaves no old files')
 
     const planted = join(dir, 'planted.ts')
     writeFileSync(planted, `import { catalogue } from '${root}/sandbox/faults/catalogue.ts'\nconsole.log(catalogue)\n`)
     await assert.rejects(
-      bundle(planted, join(dir, 'planted.mjs'), 'esm'),
+      bundle([planted], 'esm', { outfile: join(dir, 'planted.mjs') }),
       /production bundles must not contain .*sandbox\/faults\/catalogue\.ts/,
     )
   } finally {

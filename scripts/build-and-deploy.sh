@@ -138,5 +138,8 @@ step helm upgrade --install multinic-agent "$chart" --namespace "$namespace" --c
   --values "$chart/values-$type.yaml" "${values[@]}" "${images[@]}" --wait --timeout 5m
 step kubectl label namespace "$namespace" pod-security.kubernetes.io/enforce=privileged --overwrite
 
+# On the host network of one node an update may stop the old Pod first: then helm does not wait for the new one.
+step kubectl --namespace "$namespace" rollout status deployment --selector app.kubernetes.io/part-of=multinic --timeout 5m
+
 title "running Pods"
 step kubectl --namespace "$namespace" get pods --selector app.kubernetes.io/part-of=multinic --output wide

@@ -238,7 +238,9 @@ test('an inventory that starts before its database waits for it', async () => {
 })
 
 test('every response conforms to the OpenAPI document on PostgreSQL too', async () => {
+  await using stack = new AsyncDisposableStack()
   const cluster = await startTargetCluster()
+  stack.defer(() => cluster.close())
   const { token, tokensFile } = await adminCaller(dir)
   const inventory = await startInventory({
     env: {
@@ -252,13 +254,9 @@ test('every response conforms to the OpenAPI document on PostgreSQL too', async 
     },
     log,
   })
-  try {
-    await inventory.recorder.put(seeds)
-    assertReached(await fuzzInventory({ url: inventory.url, token, each: 80 }), [200, 204, 400])
-  } finally {
-    await inventory.close()
-    await cluster.close()
-  }
+  stack.defer(() => inventory.close())
+  await inventory.recorder.put(seeds)
+  assertReached(await fuzzInventory({ url: inventory.url, token, each: 80 }), [200, 204, 400])
 })
 
 test('the server certificate is verified, and one of an unknown CA is refused', async () => {

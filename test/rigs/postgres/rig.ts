@@ -104,8 +104,8 @@ export async function startPostgres(): Promise<Postgres> {
     },
     async kill() {
       await daemon?.stop('SIGKILL')
-      // A restart fails until the last of its processes has ended.
-      while ((await promisify(execFile)('pgrep', ['-u', 'postgres', '-f', data]).catch(() => undefined)) !== undefined)
+      // A restart fails until the last of its processes has ended. Their titles do not name the data directory.
+      while ((await promisify(execFile)('pgrep', ['-u', 'postgres']).catch(() => undefined)) !== undefined)
         await sleep(20)
     },
     async close() {

@@ -8,13 +8,13 @@ import { programLanguage } from '../cli/program.ts'
 import type { OperatorApiDeps } from '../operator/app.ts'
 import { emptyCoreDumps } from '../runtime/core-dump.ts'
 import { environment } from '../runtime/env.ts'
+import { keepHeapSmall } from '../runtime/heap.ts'
 import type { Access } from '../server/access.ts'
 import { createLog, type Level, type Log } from '../telemetry/log.ts'
 
 export function addComponentCommands(program: Command): void {
   const { help } = messagesIn(programLanguage())
   component(program, 'operator', help.operator, async context => {
-    const { keepHeapSmall } = await import('../runtime/heap.ts')
     keepHeapSmall()
     const [{ runOperator }, { serveOperatorApi }, { startInventory }] = await Promise.all([
       import('../operator/main.ts'),
@@ -35,7 +35,6 @@ export function addComponentCommands(program: Command): void {
     }
   })
   component(program, 'viola', help.viola, async context => {
-    const { keepHeapSmall } = await import('../runtime/heap.ts')
     keepHeapSmall()
     await (await import('../viola/main.ts')).runViola(context)
   })

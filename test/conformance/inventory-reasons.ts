@@ -18,6 +18,7 @@ export interface OldDatabase {
 const migration = '0003-reason-names'
 const undoLaterMigrations = [
   'drop table holdings',
+  'drop index nodes_by_change',
   'alter table nodes drop column agent_rollout',
   ...[
     ['nodes', 'instance_name'],

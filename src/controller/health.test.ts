@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { metricOf } from '../../test/support/exposition.ts'
 import { type Handler, json, refuse, serve } from '../../test/support/http-stub.ts'
 import { silent } from '../telemetry/log.ts'
 import { runNodeController } from './main.ts'
@@ -54,8 +55,8 @@ test('a controller that has not reached its cluster is unhealthy and names what 
       missing,
       kinds.map(kind => `${kind}: not listed yet`),
     )
-    assert.equal(await metric(url, 'multinic_watches_stale'), kinds.length)
-    assert.equal(await metric(url, 'multinic_leader'), 0)
+    assert.equal(await metricOf(url, 'multinic_watches_stale'), kinds.length)
+    assert.equal(await metricOf(url, 'multinic_leader'), 0)
   })
 })
 
@@ -81,11 +82,6 @@ test('controller M6: a controller whose rights are gone is not ready, and says w
   })
 })
 
-async function metric(url: string, name: string): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text()
-  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1])
-}
-
 test('a controller with synced caches is healthy, and degraded while a node is Failed', async () => {
   const cluster = await startControllerCluster()
   const controller = await cluster.startController()
@@ -93,8 +89,8 @@ test('a controller with synced caches is healthy, and degraded while a node is F
   try {
     await eventually(async () => assert.equal((await ask(`${controller.health}/readyz`))['code'], 200))
     assert.equal((await health())['status'], 'healthy')
-    assert.equal(await metric(controller.health, 'multinic_watches_stale'), 0)
-    await eventually(async () => assert.equal(await metric(controller.health, 'multinic_leader'), 1))
+    assert.equal(await metricOf(controller.health, 'multinic_watches_stale'), 0)
+    await eventually(async () => assert.equal(await metricOf(controller.health, 'multinic_leader'), 1))
     await cluster.addConfig('good', await cluster.addNode('good'))
     await cluster.finishPod(await cluster.endAgent('good'))
     await cluster.expectConfigured('good')

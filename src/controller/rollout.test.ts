@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { type ControllerCluster, inputOf, startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { metricOf } from '../../test/support/exposition.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 
 const names = ['n1', 'n2', 'n3', 'n4', 'n5', 'n6']
@@ -43,9 +44,8 @@ const reasons = async () => {
 const count = async (reason: string) => (await reasons()).filter(one => one === reason).length
 
 async function rolloutMetrics() {
-  const text = await (await fetch(`${controller.health}/metrics`)).text()
-  const value = (name: string) => Number(new RegExp(`^multinic_rollout_${name} (\\S+)$`, 'm').exec(text)?.[1])
-  return { failed: value('failed'), stopped: value('stopped') }
+  const value = (name: string) => metricOf(controller.health, `multinic_rollout_${name}`)
+  return { failed: await value('failed'), stopped: await value('stopped') }
 }
 
 test('no more nodes than the limit change at the same time, in the order of their changes', async () => {

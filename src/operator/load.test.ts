@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { afterEach, beforeEach, test } from 'node:test'
-import { request } from 'undici'
 import { encrypted } from '../../sandbox/cloud/contrabass.ts'
 import { addPort, addServer, addSubnet, type Server, type Subnet, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { startStubServer } from '../../test/openstack/stub-server.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { metricOf } from '../../test/support/exposition.ts'
 import { openstackConfigAnnotations, openstackConfigs } from '../contract/openstack-config.ts'
 import { createLog } from '../telemetry/log.ts'
 
@@ -35,10 +35,7 @@ function workerWithPort(name: string): Server {
   return server
 }
 
-async function syncs(): Promise<number> {
-  const text = await (await request(`${environment.operatorUrl()}/metrics`)).body.text()
-  return Number(/^multinic_operator_sync_seconds_count (\S+)$/m.exec(text)?.[1] ?? 0)
-}
+const syncs = () => metricOf(environment.operatorUrl(), 'multinic_operator_sync_seconds_count')
 
 test('a cloud that hangs, with as many objects as workers, does not block the other clouds', async () => {
   const { user, provider } = environment.cloudState

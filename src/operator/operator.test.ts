@@ -14,6 +14,7 @@ import {
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { metricOf } from '../../test/support/exposition.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
 import { secrets } from '../kube/resources.ts'
@@ -46,10 +47,7 @@ async function waitForDelivered(expected: string[]): Promise<void> {
   await eventually(async () => assert.deepEqual(await environment.deliveredTexts(), expected))
 }
 
-async function metric(name: string): Promise<string | undefined> {
-  const text = await (await fetch(`${environment.operatorUrl()}/metrics`)).text()
-  return new RegExp(`^multinic_operator_${name}\\{.*\\} (.*)$`, 'm').exec(text)?.[1]
-}
+const metric = (name: string) => metricOf(environment.operatorUrl(), `multinic_operator_${name}`)
 
 test('a port is delivered as a node config, and the node’s state reaches the status and the inventory', async () => {
   const port = attach(worker, storage, { address: '10.10.0.10' })
@@ -77,7 +75,7 @@ test('a port is delivered as a node config, and the node’s state reaches the s
   assert.equal(node?.spec.instanceName, 'worker-1')
   await eventually(async () => assert.equal(await condition('Ready'), 'True Synced'))
   await eventually(async () => assert.equal(await condition('NodesReady'), 'False NodesPending'))
-  await eventually(async () => assert.ok(Number(await metric('oldest_unready_port_seconds')) > 0))
+  await eventually(async () => assert.ok((await metric('oldest_unready_port_seconds')) > 0))
 
   const working = { observedGeneration: node?.metadata.generation, lastJobName: 'multinic-agent-1' }
   await environment.report('worker-1', { ...working, state: 'InProgress' })
@@ -92,8 +90,8 @@ test('a port is delivered as a node config, and the node’s state reaches the s
     interfaceStatuses: [{ id: 0, portId: port.id, macAddress: port.macAddress, status: 'Configured' }],
   })
   await eventually(async () => assert.equal(await condition('NodesReady'), 'True Healthy'))
-  await eventually(async () => assert.equal(await metric('oldest_unready_port_seconds'), '0'))
-  assert.equal(await metric('removals_on_hold'), '0')
+  await eventually(async () => assert.equal(await metric('oldest_unready_port_seconds'), 0))
+  assert.equal(await metric('removals_on_hold'), 0)
   await eventually(async () => {
     const { nodes, ports } = (await environment.config()).status ?? {}
     assert.deepEqual(nodes, { total: 1, configured: 1, failed: 0, pending: 0, ready: '1/1' })

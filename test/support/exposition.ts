@@ -98,6 +98,12 @@ function checkHistogram(name: string, samples: readonly Sample[]): void {
 }
 
 /** A component serves exactly its metrics of the catalogue: names, types, help texts, labels and their values. */
+/** The first value of a metric that a server exposes now, whatever its labels. */
+export async function metricOf(url: string, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return Number(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, 'm').exec(text)?.[1])
+}
+
 export function assertCatalogue(component: MetricComponent, text: string): void {
   const served = parseExposition(text)
   const expected: Record<string, Metric> = { ...metricCatalogue[component], ...processMetrics }

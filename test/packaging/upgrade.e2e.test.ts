@@ -14,7 +14,7 @@ import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import { type OlderRelease, openOlderRelease } from '../rigs/older-release/rig.ts'
 import { run } from '../rigs/process.ts'
-import { watchNetwork } from '../support/network-events.ts'
+import { networkSettled, watchNetwork } from '../support/network-events.ts'
 import { startPing } from '../system/ping.ts'
 import { chart, type Deployed, release, root, startDeployed, tag } from './deployed.fixture.ts'
 
@@ -62,6 +62,7 @@ async function nodeState(): Promise<Record<string, unknown>> {
 /** Asserts that the work loses no packet of the NIC and causes no event of the network. */
 async function undisturbed(work: () => Promise<void>): Promise<void> {
   const { node } = deployed
+  await networkSettled(node.netns)
   const before = await nodeState()
   const events = await watchNetwork(node.netns)
   const ping = await startPing(node.netns, address, gateway)

@@ -16,6 +16,14 @@ export interface NetworkEvents {
 /** Events of this address of lo show that the watch has started, and that it has reported all earlier events. */
 const mark = '127.0.0.77'
 
+/** The kernel checks new IPv6 addresses for a second or two, and reports the result as an event. */
+export async function networkSettled(netns: string): Promise<void> {
+  await eventually(async () => {
+    const { stdout } = await run('ip', ['-n', netns, '-6', '-oneline', 'address', 'show', 'tentative'])
+    assert.equal(stdout, '')
+  })
+}
+
 export async function watchNetwork(netns: string): Promise<NetworkEvents> {
   const args = ['-oneline', '-netns', netns, 'monitor', 'link', 'address', 'route', 'rule']
   const child = spawn('ip', args, { env: { PATH: systemPath, LC_ALL: 'C' }, stdio: ['ignore', 'pipe', 'inherit'] })

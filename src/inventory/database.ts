@@ -1,8 +1,8 @@
 /**
  * Interface of the two database engines: SQLite in a file (sqlite.ts) or PostgreSQL (postgres.ts).
  */
-import type { Kysely, Transaction } from 'kysely'
-import { Migrator } from 'kysely/migration'
+import { type Kysely, sql, type Transaction } from 'kysely'
+import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migration'
 import { explain } from '../runtime/errors.ts'
 import { migrations } from './migrations/all.ts'
 import type { Reader } from './prepared.ts'
@@ -25,9 +25,23 @@ export interface Engine extends Reader {
 }
 
 export async function migrate(db: Database): Promise<void> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } })
+  const known = { ...migrations, ...(await laterMigrations(db)) }
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => known } })
   const { error, results } = await migrator.migrateToLatest()
   if (!error) return
   const failed = results?.find(({ status }) => status === 'Error')?.migrationName
   throw failed ? explain(`migration ${failed}`, error) : error
+}
+
+/**
+ * Migrations that a later version ran. This version works on its tables during a rolling upgrade and after a return, because
+ * migrations only add (docs/decisions/0096-versions-side-by-side.md).
+ */
+async function laterMigrations(db: Database): Promise<Record<string, Migration>> {
+  const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
+  if (!tables.some(({ name }) => name === DEFAULT_MIGRATION_TABLE)) return {}
+  const { rows } = await sql<{ name: string }>`select name from ${sql.table(DEFAULT_MIGRATION_TABLE)}`.execute(db)
+  const newest = Object.keys(migrations).at(-1) ?? ''
+  const later = rows.filter(({ name }) => name > newest)
+  return Object.fromEntries(later.map(({ name }) => [name, { up: async () => {} }]))
 }

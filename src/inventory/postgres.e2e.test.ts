@@ -103,6 +103,55 @@ test('replicas that start together migrate once and import the legacy file once'
   await later.close()
 })
 
+test('a later version migrates while this one writes, and this one starts again on its tables', async () => {
+  oldDatabase = await newDatabase()
+  const open = () => openStore({ path: noFile(), databaseUrl: oldDatabase, log })
+  const running = await open()
+  const nextVersion = {
+    ...migrations,
+    '9999-colours': {
+      async up(db: Kysely<unknown>) {
+        await db.schema.alterTable('nodes').addColumn('colour', 'text').execute()
+      },
+    },
+  }
+  let written = 0
+  const upgrade = withOldDatabase(db =>
+    new Migrator({ db, provider: { getMigrations: async () => nextVersion } }).migrateToLatest(),
+  )
+  let upgraded = false
+  upgrade.finally(() => {
+    upgraded = true
+  })
+  while (!upgraded || written < 20) await running.put([aWrite('w1', { nics: 1 + (written++ % 3) })])
+  assert.equal((await upgrade).error, undefined)
+  const restarted = await open()
+  try {
+    assert.equal(restarted.problem(), undefined)
+    await restarted.put([aWrite('w2', { nics: 1 })])
+    assert.equal((await running.get('p1', 'w2'))?.config.interfaces.length, 1)
+    assert.equal((await restarted.history({ nodeName: 'w1' })).length, written)
+  } finally {
+    await Promise.all([running.close(), restarted.close()])
+  }
+})
+
+test('repeated queries run as named statements, which PostgreSQL plans once per connection', async () => {
+  const databaseUrl = await newDatabase()
+  const [name] = new URL(databaseUrl).pathname.slice(1).split('/')
+  await server.query(`alter database "${name}" set log_statement = 'all'`)
+  const store = await openStore({ path: noFile(), databaseUrl, log })
+  try {
+    await store.put([aWrite('w1', { nics: 1 })])
+    await store.holders('10.0.0.1')
+    const lines = await server.log()
+    for (const statement of ['holders', 'nodes 1', 'history 1'])
+      assert.match(lines, new RegExp(`execute ${statement}: `), `not prepared: ${statement}`)
+  } finally {
+    await store.close()
+  }
+})
+
 test('two replicas write concurrently: each change is one history entry, and a reader of one gets the changes of the other', async () => {
   const databaseUrl = await newDatabase()
   const env = {

@@ -12,6 +12,7 @@ import { messageOf } from '../runtime/errors.ts'
 import { HttpProblem } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type Database, type Engine, migrate } from './database.ts'
+import { statementName } from './prepared.ts'
 import type { Tables } from './schema.ts'
 
 export interface PostgresOptions {
@@ -153,7 +154,7 @@ function kyselyOver(pool: pg.Pool, check: () => void): Database {
     check()
     const client = await pool.connect().catch(throwUnavailable)
     const query = (text: string, values: readonly unknown[]) =>
-      client.query(text, values.map(withoutNul)).catch(throwUnavailable)
+      client.query({ name: statementName(text), text, values: values.map(withoutNul) }).catch(throwUnavailable)
     return { query, release: (destroy?: boolean) => client.release(destroy) } as unknown as PostgresPoolClient
   }
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: { connect, end: async () => {}, options: {} } }) })

@@ -22,6 +22,10 @@ interface Text {
 export type Placeholder = (name: string) => unknown
 
 const texts = new WeakMap<object, Map<string, Text>>()
+const names = new Map<string, string>()
+
+/** The name of a cached text. PostgreSQL parses and plans a named statement once per connection. */
+export const statementName = (text: string): string | undefined => names.get(text)
 
 /** Runs the query of this name; `build` makes it the first time. */
 export async function prepared<T>(
@@ -45,5 +49,6 @@ export function queryText(db: Kysely<Tables>, name: string, make: () => Text): T
   texts.set(adapter, known)
   const text = known.get(name) ?? make()
   known.set(name, text)
+  names.set(text.sql, name)
   return text
 }

@@ -1,5 +1,8 @@
 /**
- * Every migration by name, in order. Forward only: to return to an older version, restore a backup.
+ * Every migration by name, in order.
+ *
+ * A migration only adds: tables, indexes, and columns that may be null. The version before it runs on the same tables during a
+ * rolling upgrade and after a return (docs/decisions/0096-versions-side-by-side.md).
  */
 import type { Migration } from 'kysely/migration'
 import * as firstTables from './0001-first-tables.ts'

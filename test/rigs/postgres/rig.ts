@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -25,6 +25,8 @@ export interface Postgres {
   copy(from: string, to: string): Promise<void>
   /** Runs a statement as superuser. */
   query(text: string): Promise<Record<string, unknown>[]>
+  /** What the server printed. */
+  log(): Promise<string>
   close(): Promise<void>
 }
 
@@ -72,6 +74,7 @@ export async function startPostgres(): Promise<Postgres> {
     password,
     start,
     query,
+    log: () => readFile(join(directory, 'log'), 'utf8'),
     async database(name) {
       await query(`create database "${name}"`)
       return address(name)

@@ -25,7 +25,7 @@ group=${1:?base, daemons, kubernetes, cni, openstack, rabbitmq, postgres, helm, 
 # command:package of Debian and Ubuntu.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
 daemons=(netplan:netplan.io NetworkManager:network-manager dbus-daemon:dbus :systemd :udev busybox:busybox-static)
-kubernetes=(etcd:etcd-server containerd:containerd runc:runc busybox:busybox-static)
+kubernetes=(etcd:etcd-server containerd:containerd runc:runc busybox:busybox-static dnsmasq:dnsmasq-base)
 # Packages with the code only: those that install services ask questions.
 openstack=(:python3-keystone :neutron-common :nova-common :python3-placement :glance-common :python3-pymysql
   openstack:python3-openstackclient :rabbitmq-server :mariadb-server uwsgi-core:uwsgi-core :uwsgi-plugin-python3)

@@ -2,6 +2,7 @@
  * Secondary networks of Pods by the real Multus and the real CNI plugins, on the nodes of `kubernetes/rig.ts`.
  */
 import { join } from 'node:path'
+import { pointToPoint } from '../kubernetes/pod-network.ts'
 import type { ControlPlane, NodeOptions } from '../kubernetes/rig.ts'
 import { run } from '../process.ts'
 
@@ -24,8 +25,7 @@ export async function multusOn(
   podCidr: string,
 ): Promise<NonNullable<NodeOptions['cni']>> {
   const plugins = await cniPlugins()
-  const ipam = { type: 'host-local', ranges: [[{ subnet: podCidr }]] }
-  const primary = { cniVersion: '0.3.1', name: 'pods', plugins: [{ type: 'ptp', ipam }] }
+  const primary = { cniVersion: '0.3.1', name: 'pods', plugins: [pointToPoint(podCidr)] }
   const multus = { type: 'multus', kubeconfig, binDir: plugins, delegates: [primary] }
   return { plugins, config: { cniVersion: '0.3.1', name: 'multus', plugins: [multus] } }
 }

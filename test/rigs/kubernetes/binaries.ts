@@ -13,6 +13,7 @@ type Program =
   | 'etcd'
   | 'kube-apiserver'
   | 'kube-controller-manager'
+  | 'kube-proxy'
   | 'kube-scheduler'
   | 'kubelet'
   | 'kubectl'

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Builds kube-apiserver, kube-controller-manager, kube-scheduler, kubelet and kubectl from the Go module proxy, once per
-# machine, into ${XDG_CACHE_HOME:-~/.cache}/multinic/kubernetes/<version>. Takes about 8 minutes on two cores.
+# Builds kube-apiserver, kube-controller-manager, kube-scheduler, kube-proxy, kubelet and kubectl from the Go module proxy, once
+# per machine, into ${XDG_CACHE_HOME:-~/.cache}/multinic/kubernetes/<version>. Takes about 8 minutes on two cores.
 #
 #   build.sh           builds missing programs and prints the directory
 #   build.sh --check   builds nothing; fails if a program is missing
 #
 # With KUBEBUILDER_ASSETS, it uses kube-apiserver and kubectl of that directory and builds only the others. With
-# KUBERNETES_VERSION (1.30), it builds the oldest supported version, which source-1.30 pins, instead of the newest.
+# KUBERNETES_VERSION (1.30), it builds the oldest supported version, which source-1.30 pins, instead of the newest: without
+# kube-proxy, whose nftables mode is younger.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -20,6 +21,7 @@ needs_go=$(sed -n 's/^go //p' "$source/go.mod")
 out=${XDG_CACHE_HOME:-$HOME/.cache}/multinic/kubernetes/$version
 
 programs=(kube-controller-manager kube-scheduler kubelet)
+[ -n "${KUBERNETES_VERSION:-}" ] || programs+=(kube-proxy)
 for program in kube-apiserver kubectl; do
   [ -x "${KUBEBUILDER_ASSETS:-/nonexistent}/$program" ] || programs+=("$program")
 done

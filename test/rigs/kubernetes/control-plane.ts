@@ -15,6 +15,7 @@ import { binary } from './binaries.ts'
 import { type Authority, certificateAuthority, signingKey } from './certificates.ts'
 
 export const bridge = { name: 'mnbr0', address: '10.88.0.1', prefix: 24 }
+export const serviceCidr = '10.0.0.0/24'
 
 export interface ControlPlaneOptions {
   apiserverFlags?: string[]
@@ -202,7 +203,7 @@ async function apiserverFlags(dir: string, authority: Authority, address: string
     '--service-account-issuer=https://kubernetes.default.svc',
     `--service-account-key-file=${signing.public}`,
     `--service-account-signing-key-file=${signing.private}`,
-    '--service-cluster-ip-range=10.0.0.0/24',
+    `--service-cluster-ip-range=${serviceCidr}`,
     `--token-auth-file=${join(dir, 'tokens.csv')}`,
     '--authorization-mode=Node,RBAC',
     '--enable-admission-plugins=NodeRestriction',

@@ -13,6 +13,7 @@ import { binary } from './binaries.ts'
 import { bridge, type ControlPlane, kubeconfigText } from './control-plane.ts'
 import { writePauseImage } from './images.ts'
 import { containerdConfig, inCgroup, kubeletConfig, noNetwork, noNetworkPlugin, runtimeSpec } from './node-config.ts'
+import { clusterDns, listRules, type PodNetwork, pointToPoint } from './pod-network.ts'
 
 export interface NodeOptions {
   name: string
@@ -24,6 +25,8 @@ export interface NodeOptions {
   bootID?: string
   /** The directory of the CNI plugins, and the configuration. Without it, Pods have no network of their own. */
   cni?: { plugins: string; config: object }
+  /** Gives Pods an address of their own and the names and addresses of Services. */
+  network?: PodNetwork
   /** Taints that the node registers itself with. */
   taints?: readonly object[]
 }
@@ -37,7 +40,10 @@ export interface RigNode {
   fabric: string
   /** Runs a command in the VM as root. */
   exec(command: string, args: readonly string[], options?: RunOptions): Promise<RunResult>
-  /** Powers the VM off without shutdown, and on with a new boot ID: the disk stays, the kernel state does not. */
+  /** Powers the VM off without shutdown. */
+  powerOff(): Promise<void>
+  /** Powers it on with a new boot ID: the disk stays, the kernel state does not. */
+  powerOn(): Promise<void>
   powerCycle(): Promise<void>
   close(): Promise<void>
 }
@@ -49,8 +55,9 @@ interface Machine {
 }
 
 export async function startNode(cp: ControlPlane, options: NodeOptions): Promise<RigNode> {
-  const { name, macs } = options
+  const { name, macs, network } = options
   const address = cp.nextAddress()
+  const podCidr = network?.nextCidr()
   const disk = await mkdtemp(join(cp.dir, `node-${name}-`))
   // The directory contains secrets of Pods: other users must not list it, but programs of the VM run as any user.
   await chmod(disk, 0o711)
@@ -64,10 +71,12 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
   })
   const pause = join(disk, 'pause.tar')
   await writePauseImage(pause)
-  const cni = { plugins: options.cni?.plugins ?? join(disk, 'cni'), config: join(disk, 'net.d') }
+  const pods = podCidr && { cniVersion: '0.3.1', name: 'pods', plugins: [pointToPoint(podCidr)] }
+  const chosen = network && pods ? { plugins: network.plugins, config: pods } : options.cni
+  const cni = { plugins: chosen?.plugins ?? join(disk, 'cni'), config: join(disk, 'net.d') }
   await mkdir(cni.config)
-  await writeFile(join(cni.config, '10-pods.conflist'), options.cni ? JSON.stringify(options.cni.config) : noNetwork)
-  if (!options.cni) {
+  await writeFile(join(cni.config, '10-pods.conflist'), chosen ? JSON.stringify(chosen.config) : noNetwork)
+  if (!chosen) {
     await mkdir(cni.plugins)
     await writeFile(join(cni.plugins, 'loopback'), noNetworkPlugin, { mode: 0o755 })
   }
@@ -81,11 +90,13 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
   await writeFile(join(disk, 'kubeconfig'), kubeconfig)
   const { taints } = options
   const kubelet = kubeletConfig({ address, serving, clientCa: cp.authority.cert, ...(taints && { taints }) })
-  const config = { ...kubelet, ...inCgroup(cgroup) }
+  const config = { ...kubelet, ...inCgroup(cgroup), ...(network && clusterDns) }
   await writeFile(join(disk, 'kubelet.json'), JSON.stringify(config))
 
-  const powerOn = async (bootID: string): Promise<Machine> => {
-    await plug({ netns, fabric, port, address, macs, server: cp.server })
+  const boot = async (bootID: string): Promise<Machine> => {
+    await plug({ netns, fabric, port, address, macs })
+    if (podCidr) await run('ip', ['route', 'replace', podCidr, 'via', address])
+    else await redirectServiceAddress(netns, cp.server)
     const groups = await createCgroup(`${cgroup}/system`)
     const start = (program: string, args: readonly string[], env: Record<string, string> = {}) =>
       startDaemon('bash', ['-c', joinGroups, 'bash', groups.join(' '), ...args], {
@@ -119,26 +130,36 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
       ...[`--kubeconfig=${join(disk, 'kubeconfig')}`, `--hostname-override=${name}`, `--node-ip=${address}`],
     ])
     await waitForAnswer(`kubelet of ${name}`, kubelet, () => isReady(cp, name, bootID))
+    if (network) {
+      const proxy = start('kube-proxy', [...inside, ...(await network.proxyCommand(name))])
+      await waitForAnswer(`kube-proxy of ${name}`, proxy, () =>
+        run('ip', ['netns', 'exec', netns, 'nft', ...listRules]),
+      )
+    }
     return machine
   }
 
-  const powerOff = async (machine: Machine | undefined): Promise<void> => {
+  let machine: Machine | undefined
+  const powerOff = async (): Promise<void> => {
     await machine?.init.stop('SIGKILL')
     for (const namespace of [netns, fabric]) await run('ip', ['netns', 'delete', namespace], { check: false })
     await run('ip', ['link', 'delete', port], { check: false })
     await removeCgroup(cgroup)
+    machine = undefined
   }
 
-  let machine: Machine | undefined
   const close = async () => {
-    await powerOff(machine)
+    await powerOff()
     await rm(disk, { recursive: true, force: true, maxRetries: 5 })
   }
   try {
-    machine = await powerOn(options.bootID ?? randomUUID())
+    machine = await boot(options.bootID ?? randomUUID())
   } catch (error) {
     await close()
     throw error
+  }
+  const powerOn = async () => {
+    machine = await boot(randomUUID())
   }
   const running = (): Machine => {
     if (!machine) throw new Error(`${name} is powered off`)
@@ -151,9 +172,11 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
     fabric,
     bootID: () => running().bootID,
     exec: (command, args, more) => run('nsenter', [...enter(running().pid).slice(1), command, ...args], more),
+    powerOff,
+    powerOn,
     powerCycle: async () => {
-      await powerOff(machine)
-      machine = await powerOn(randomUUID())
+      await powerOff()
+      await powerOn()
     },
     close,
   }
@@ -175,10 +198,9 @@ interface PlugOptions {
   port: string
   address: string
   macs: readonly string[]
-  server: string
 }
 
-async function plug({ netns, fabric, port, address, macs, server }: PlugOptions): Promise<void> {
+async function plug({ netns, fabric, port, address, macs }: PlugOptions): Promise<void> {
   const last = Number(address.split('.').at(-1)).toString(16).padStart(2, '0')
   for (const namespace of [netns, fabric]) {
     await run('ip', ['netns', 'add', namespace])
@@ -195,7 +217,10 @@ async function plug({ netns, fabric, port, address, macs, server }: PlugOptions)
     await run('ip', ['-n', fabric, 'link', 'add', `p${index + 1}`, 'type', 'veth', 'peer', ...peer])
     await run('ip', ['-n', fabric, 'link', 'set', `p${index + 1}`, 'up'])
   }
-  // There is no kube-proxy: redirect the service address of the API server to the real one.
+}
+
+/** Without kube-proxy, redirects the service address of the API server to the real one. */
+async function redirectServiceAddress(netns: string, server: string): Promise<void> {
   const target = server.replace('https://', '')
   const rule = `type nat hook output priority -100; ip daddr 10.0.0.1 tcp dport 443 dnat to ${target}`
   await run('nsenter', [`--net=/run/netns/${netns}`, 'nft', '-f', '-'], {

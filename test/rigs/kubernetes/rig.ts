@@ -5,3 +5,4 @@
  */
 export { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
 export { type NodeOptions, type RigNode, startNode } from './node.ts'
+export { type PodNetwork, startPodNetwork } from './pod-network.ts'

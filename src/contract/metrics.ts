@@ -31,8 +31,7 @@ function histogram<L extends Record<string, LabelBound>>(help: string, labels: L
 }
 
 const none = {}
-const services = ['contrabass', 'keystone', 'neutron', 'nova', 'viola', 'inventory']
-const methods = ['GET', 'POST', 'PUT', 'DELETE']
+const statuses = ['1xx', '2xx', '3xx', '4xx', '5xx', 'error']
 const configs = 'OpenstackConfig, as namespace/name'
 const targets = 'target of the routing file'
 
@@ -41,6 +40,40 @@ const tracing = {
   multinic_trace_spans_total: counter('Spans by export outcome. Export never blocks the component.', {
     outcome: ['sent', 'dropped'],
   }),
+}
+
+const served = {
+  route: 'route of this component; other for an unknown path',
+  method: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'other'],
+}
+
+/** Of every HTTP server. */
+const serving = {
+  multinic_http_request_seconds: histogram('Duration of the requests that this component served.', served),
+  multinic_http_requests_active: gauge('Requests that this component is serving.', none),
+  multinic_http_requests_total: counter(
+    'Requests that this component served, by status class. A request that ends without a response is an error.',
+    { ...served, status: statuses },
+  ),
+  multinic_http_streams_active: gauge(
+    'Open event streams. A stream counts as a request until it is open, and not after that.',
+    none,
+  ),
+}
+
+/** Of every component that calls these services. */
+function calling(...services: string[]) {
+  const labels = { service: services, method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] }
+  return {
+    multinic_client_request_seconds: histogram('Duration of requests to other services.', labels),
+    multinic_client_requests_active: gauge('Requests to other services that wait for a response.', {
+      service: services,
+    }),
+    multinic_client_requests_total: counter(
+      'Requests to other services by status class, each attempt and each opened stream once.',
+      { ...labels, status: statuses },
+    ),
+  }
 }
 
 /** Of every component that watches the API server and elects a leader. */
@@ -60,15 +93,6 @@ export const metricCatalogue = {
   operator: {
     multinic_operator_bus_connected: gauge('Open connections to a message bus.', {
       bus: 'message bus, as host:port',
-    }),
-    multinic_operator_call_seconds: histogram('Duration of requests to other services.', {
-      service: services,
-      method: methods,
-    }),
-    multinic_operator_calls_total: counter('Requests to other services by status class.', {
-      service: services,
-      method: methods,
-      status: ['1xx', '2xx', '3xx', '4xx', '5xx', 'error'],
     }),
     multinic_operator_last_notice_timestamp_seconds: gauge('Time of the last message from any bus.', none),
     multinic_operator_last_sync_timestamp_seconds: gauge('Time of the last successful sync.', { config: configs }),
@@ -91,6 +115,8 @@ export const metricCatalogue = {
     multinic_operator_syncs_total: counter('Syncs by outcome.', { outcome: ['changed', 'unchanged', 'failed'] }),
     ...leading,
     ...queued,
+    ...calling('contrabass', 'keystone', 'neutron', 'nova', 'viola', 'inventory', 'kubernetes'),
+    ...serving,
     ...tracing,
   },
   viola: {
@@ -103,6 +129,8 @@ export const metricCatalogue = {
       target: targets,
     }),
     viola_target_up: gauge('1 while the cluster is reachable.', { target: targets }),
+    ...calling('kubernetes'),
+    ...serving,
     ...tracing,
   },
   controller: {
@@ -124,11 +152,15 @@ export const metricCatalogue = {
     multinic_rollout_waiting: gauge('Configs waiting in a rollout.', none),
     ...leading,
     ...queued,
+    ...calling('kubernetes'),
+    ...serving,
     ...tracing,
   },
   inventory: {
     inventory_database_up: gauge('1 while the database is reachable.', none),
     inventory_writes_total: counter('Records written.', none),
+    ...calling('kubernetes'),
+    ...serving,
   },
 } as const satisfies Record<string, Record<string, Metric>>
 

@@ -13,6 +13,7 @@ import { createEventRecorder } from '../kube/events.ts'
 import { runLeaderElection } from '../kube/leader.ts'
 import type { Environment } from '../runtime/env.ts'
 import { listen } from '../server/server.ts'
+import { measureCalls } from '../telemetry/client-metrics.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { openTracer } from '../telemetry/trace-export.ts'
@@ -51,13 +52,13 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   const { signal } = end
   const config = controllerConfig(env)
   const now = () => new Date()
-  const kube = connectKube(await accessFor(config), { log })
+  const metrics = createMetrics('controller', { process: true })
+  const kube = connectKube(await accessFor(config), { log, startCall: measureCalls(metrics) })
   const apiCaches = createCaches(kube, config.namespace, log)
   const bizConfigs = bizConfigSourceFor(config, kube, apiCaches, log)
   const caches = bizConfigs ? { ...apiCaches, configs: bizConfigs.configs } : apiCaches
   const latest = createLatestState(caches)
   const podStartErrors = createPodStartErrors(kube, config.namespace, log)
-  const metrics = createMetrics('controller', { process: true })
   const tracer = openTracer(config.tracing, {
     component: 'controller',
     log,

@@ -12,15 +12,8 @@ import { isLinkLocal, urlOf } from '../contract/url.ts'
 import { BodyError, type BodyLimits, maxElements, parseJson, readBody } from '../runtime/bounded-body.ts'
 import { explain } from '../runtime/errors.ts'
 import { retry } from '../runtime/retry.ts'
+import { type StartCall, statusClass } from '../telemetry/client-metrics.ts'
 import { detailOf, isRetryable, ServiceError } from './errors.ts'
-
-export interface Call {
-  service: string
-  method: string
-  /** `2xx` to `5xx`, or `error` without an answer. */
-  status: string
-  seconds: number
-}
 
 export interface Tls {
   ca?: string | undefined
@@ -46,7 +39,7 @@ export interface HttpOptions {
   maxWaitMs?: number
   limits?: Partial<BodyLimits> | undefined
   connections?: number
-  onCall?: ((call: Call) => void) | undefined
+  startCall?: StartCall | undefined
   random?: () => number
 }
 
@@ -88,14 +81,14 @@ const maxSilenceMs = 45_000
 const maxTimeoutMs = 2 ** 31 - 10_000
 
 export function createHttp(options: HttpOptions): Http {
-  const { service, attempts = 3, maxWaitMs = 10_000, onCall, random = Math.random } = options
+  const { service, attempts = 3, maxWaitMs = 10_000, startCall, random = Math.random } = options
   const limits = { bytes: 32 * 1024 * 1024, elements: maxElements, ...options.limits }
   const timeoutMs = Math.min(options.timeoutMs, maxTimeoutMs)
   const dispatcher = dispatcherFor({ ...options, timeoutMs })
 
   async function attempt(request: HttpRequest): Promise<HttpAnswer> {
     const { method, url, headers = {}, body, accept = (status: number) => status >= 200 && status < 300 } = request
-    const started = performance.now()
+    const ended = startCall?.(service, method)
     const timeout = AbortSignal.timeout(timeoutMs)
     const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout
     let status = 'error'
@@ -108,34 +101,33 @@ export function createHttp(options: HttpOptions): Http {
         headers: { accept: 'application/json', ...(body !== undefined && jsonHeaders), ...headers },
         body: body === undefined ? null : JSON.stringify(body),
       })
-      status = `${Math.floor(answer.statusCode / 100)}xx`
       const bytes = await readBody(answer.body, limits).finally(() => answer.body.destroy())
+      status = statusClass(answer.statusCode)
       return toAnswer(request, answer.statusCode, answer.headers, bytes, accept)
     } catch (error) {
       throw error instanceof ServiceError ? error : callError(request, error, timeout.aborted)
     } finally {
-      onCall?.({ service, method, status, seconds: (performance.now() - started) / 1_000 })
+      ended?.(status)
     }
   }
 
   async function* stream(request: HttpRequest): AsyncGenerator<Buffer> {
     const { url, method, headers, signal } = request
-    let status = 'error'
-    const opening = performance.now()
-    const opened = () => onCall?.({ service, method, status, seconds: (performance.now() - opening) / 1_000 })
+    let isOpen = false
+    const opened = startCall?.(service, method)
     try {
       if (isLinkLocal(urlOf(url)?.hostname ?? '')) throw linkLocal()
       const answer = await send(url, {
         ...{ dispatcher, method, bodyTimeout: maxSilenceMs, headers: headers ?? {} },
         signal: signal ?? null,
       })
-      status = `${Math.floor(answer.statusCode / 100)}xx`
-      opened()
+      isOpen = true
+      opened?.(statusClass(answer.statusCode))
       if (answer.statusCode === 200) return yield* answer.body
       const bytes = await readBody(answer.body, limits).finally(() => answer.body.destroy())
       toAnswer(request, answer.statusCode, answer.headers, bytes, () => false)
     } catch (error) {
-      if (status === 'error') opened()
+      if (!isOpen) opened?.('error')
       throw error instanceof ServiceError ? error : callError(request, error, false)
     }
   }

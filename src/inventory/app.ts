@@ -24,7 +24,7 @@ import { type Handler, isNotModified, nextLink, serveApi } from '../server/route
 import { createApp, HttpProblem } from '../server/server.ts'
 import { sessionHandlers } from '../server/session.ts'
 import type { Log } from '../telemetry/log.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { readRight } from './access.ts'
 import { interfacesPath, inventoryApi, inventoryPath, maxEntries, maxId, maxPageSize, rootPath } from './api.ts'
 import { csvOf } from './csv.ts'
@@ -47,6 +47,7 @@ export interface InventoryAppOptions {
   store: Store
   access: Access
   log: Log
+  metrics?: Metrics<'inventory'>
   /** Directory of the bundled dashboard. Default: next to the program, or `dist/web` of a checkout. */
   webDir?: string | undefined
   /** Requests per second from one address. 0: no limit. */
@@ -61,10 +62,10 @@ export function createInventoryApp({
   store,
   access,
   log,
+  metrics = createMetrics('inventory', { process: true }),
   webDir,
   rateLimit = 0,
 }: InventoryAppOptions): FastifyInstance {
-  const metrics = createMetrics('inventory', { process: true })
   const app = createApp({
     log,
     metrics: { ...metrics, text: metricsText },

@@ -9,7 +9,9 @@ import { type Environment, settingsFrom } from '../runtime/env.ts'
 import type { Access } from '../server/access.ts'
 import { serveApi } from '../server/routes.ts'
 import { listen } from '../server/server.ts'
+import { measureCalls } from '../telemetry/client-metrics.ts'
 import type { Log } from '../telemetry/log.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
 import { openInventoryAccess } from './access.ts'
 import { createInventoryApp } from './app.ts'
 import { inventorySettings } from './config.ts'
@@ -42,14 +44,15 @@ const dayMs = 24 * 3_600_000
 export async function startInventory(options: StartOptions): Promise<RunningInventory> {
   const { env, log, onListen, addRoutes } = options
   const settings = settingsFrom(inventorySettings, env)
-  const access = await openInventoryAccess(settings, env, log)
+  const metrics = createMetrics('inventory', { process: true })
+  const access = await openInventoryAccess(settings, env, log, measureCalls(metrics))
   const store = await openStore({
     path: settings.INVENTORY_DB_PATH,
     databaseUrl: settings.INVENTORY_DATABASE_URL,
     log,
   })
   const { INVENTORY_WEB_DIR: webDir, INVENTORY_RATE_LIMIT: rateLimit } = settings
-  const app = createInventoryApp({ store, access, log, webDir, rateLimit })
+  const app = createInventoryApp({ store, access, log, metrics, webDir, rateLimit })
   if (addRoutes) addRoutes(app, access)
   else serveApi(app, { routes: [noVerdicts] }, { [`get ${verdictsPath}`]: async (_, reply) => reply.code(204).send() })
   const pruneTimer = setInterval(() => void prune(), dayMs)

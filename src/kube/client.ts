@@ -1,6 +1,7 @@
 /**
  * Client of a Kubernetes API: get, list, watch, create, replace, patch, apply, delete.
  */
+import type { StartCall } from '../telemetry/client-metrics.ts'
 import { type Log, silent } from '../telemetry/log.ts'
 import type { CollectionOptions, Kube, ListOptions, WriteOptions } from './api.ts'
 import type { ClusterAccess } from './config.ts'
@@ -22,6 +23,7 @@ export interface ConnectOptions {
   watchTimes?: WatchTimes
   /** Objects per page of a list. */
   pageSize?: number
+  startCall?: StartCall | undefined
 }
 
 export interface KubeClient extends Kube {
@@ -44,8 +46,9 @@ export function connectKube(access: ClusterAccess, options: ConnectOptions = {})
     maxRetryDelayMs = 10_000,
     watchTimes = defaultWatchTimes,
     pageSize = 200,
+    startCall,
   } = options
-  const transport = createTransport(access, { log, requestTimeoutMs, attempts, maxRetryDelayMs })
+  const transport = createTransport(access, { log, requestTimeoutMs, attempts, maxRetryDelayMs, startCall })
 
   async function object<T extends KubeObject>(resource: Resource<T>, request: Request): Promise<T> {
     return normalized(resource, (await transport.send(request)).body as T)

@@ -9,6 +9,7 @@ import { withoutSlash } from '../contract/url.ts'
 import { BodyError, type BodyLimits, readBody } from '../runtime/bounded-body.ts'
 import { explain } from '../runtime/errors.ts'
 import { retry } from '../runtime/retry.ts'
+import { type StartCall, statusClass } from '../telemetry/client-metrics.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Certificates, ClusterAccess } from './config.ts'
 import { connectionsTo, currentCertificates, isPair, loadedCertificates } from './connections.ts'
@@ -22,6 +23,7 @@ export interface TransportOptions {
   attempts: number
   /** The maximum delay before a retry, whatever Retry-After says. */
   maxRetryDelayMs: number
+  startCall: StartCall | undefined
 }
 
 export interface Request {
@@ -111,15 +113,20 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
   async function once(request: Request): Promise<KubeResponse> {
     const { method, path, signal } = request
     const bounded = withDeadline(signal, options.requestTimeoutMs)
+    const ended = options.startCall?.('kubernetes', method)
+    let status = 'error'
     try {
       const response = await dispatch('requests', { ...request, signal: bounded.signal })
-      return await responseFrom(response, method === 'GET' ? maxPage : maxObject)
+      const bytes = await bytesOf(response.body, method === 'GET' ? maxPage : maxObject)
+      status = statusClass(response.statusCode)
+      return responseFrom(response, bytes)
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof KubeError) throw error
       const cause = bounded.expired() ? timedOut(`no response within ${options.requestTimeoutMs} ms`) : error
       throw explain(`${method} ${origin}${path}`, cause)
     } finally {
+      ended?.(status)
       bounded.clear()
     }
   }
@@ -139,10 +146,13 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
 
     async stream(request) {
       const deadline = withDeadline(request.signal, options.requestTimeoutMs)
+      const opened = options.startCall?.('kubernetes', request.method)
+      let status = 'error'
       try {
         // The deadline is for the first byte. After that, only the signal of the caller ends the stream.
         const response = await dispatch('watches', { ...request, signal: deadline.signal })
-        if (response.statusCode >= 300) await responseFrom(response, maxObject)
+        status = statusClass(response.statusCode)
+        if (response.statusCode >= 300) responseFrom(response, await bytesOf(response.body, maxObject))
         return response.body
       } catch (error) {
         request.signal.throwIfAborted()
@@ -150,6 +160,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
         const cause = deadline.expired() ? timedOut(`no response within ${options.requestTimeoutMs} ms`) : error
         throw explain(`watch ${origin}${request.path}`, cause)
       } finally {
+        opened?.(status)
         deadline.stopClock()
       }
     },
@@ -160,9 +171,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
   }
 }
 
-async function responseFrom(response: Dispatcher.ResponseData, limits: BodyLimits): Promise<KubeResponse> {
-  const { statusCode: status, headers } = response
-  const bytes = await bytesOf(response.body, limits)
+function responseFrom({ statusCode: status, headers }: Dispatcher.ResponseData, bytes: Buffer): KubeResponse {
   const body = String(headers['content-type']).includes('json') ? parse(bytes) : bytes.toString('utf8')
   // Redirects are errors too: the other host would get our token.
   if (status >= 300) throw kubeErrorFrom(status, body, secondsOf(headers['retry-after']))

@@ -3,10 +3,11 @@
  * caches. Each cloud has its own connections, so a slow cloud does not delay the others.
  */
 import { createHash } from 'node:crypto'
-import { type Call, createHttp, type Http, type Proxies, type Tls } from '../http-client/client.ts'
+import { createHttp, type Http, type Proxies, type Tls } from '../http-client/client.ts'
 import type { Cloud } from '../operator/cloud.ts'
 import type { BodyLimits } from '../runtime/bounded-body.ts'
 import { createSharedValues } from '../runtime/shared-values.ts'
+import type { StartCall } from '../telemetry/client-metrics.ts'
 import { createOpenStackCloud, type OpenStackAccess, type ServiceClients } from './cloud.ts'
 import { createPageCache } from './page-cache.ts'
 
@@ -21,7 +22,7 @@ export interface OpenStackCloudsOptions {
   contrabassCa?: string | undefined
   openstackCa?: string | undefined
   proxies?: Proxies | undefined
-  onCall?: ((call: Call) => void) | undefined
+  startCall?: StartCall | undefined
   /** Hosts that Contrabass and the catalogs may name. */
   isAllowedHost?: ((host: string, namespace?: string) => boolean) | undefined
   /** Monotonic milliseconds. */
@@ -54,9 +55,9 @@ export function createOpenStackClouds(options: OpenStackCloudsOptions): OpenStac
 const small = { bytes: 1024 * 1024, elements: 50_000 }
 
 function clientsFor({ settings, account }: OpenStackAccess, options: OpenStackCloudsOptions): ServiceClients {
-  const { contrabassCa, openstackCa, proxies, onCall } = options
+  const { contrabassCa, openstackCa, proxies, startCall } = options
   const make = (service: string, timeoutMs: number, tls: Tls, limits?: BodyLimits) =>
-    createHttp({ service, timeoutMs, tls, proxies, onCall, limits })
+    createHttp({ service, timeoutMs, tls, proxies, startCall, limits })
   const contrabass = { ca: contrabassCa, insecure: settings.contrabassInsecureTLS }
   const openstack = {
     ca: 'login' in account ? (account.ca ?? openstackCa) : openstackCa,

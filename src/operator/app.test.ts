@@ -169,7 +169,7 @@ test('an OpenstackConfig with 50,000 invalid names is a 400 with one error', asy
 test('metrics count calls, syncs and ports', async () => {
   const text = await (await request(`${environment.operatorUrl()}/metrics`)).body.text()
   for (const line of [
-    /multinic_operator_calls_total\{service="neutron",method="GET",status="2xx"\} \d+/,
+    /multinic_client_requests_total\{service="neutron",method="GET",status="2xx"\} \d+/,
     /multinic_operator_syncs_total\{outcome="changed"\} \d+/,
     /multinic_operator_ports\{config="multinic-system\/main",reason="Selected"\} 1/,
     ...['cloud', 'held', 'plan', 'deliver', 'record', 'status'].map(

@@ -19,6 +19,7 @@ import { fieldErrors, longListIn } from '../contract/problem.ts'
 import { reasonText } from '../contract/reasons/catalogue.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Access, Caller } from '../server/access.ts'
+import type { ServerMetrics } from '../server/request-metrics.ts'
 import type { Right } from '../server/reviews.ts'
 import { type Handler, nextLink, queryOf, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
@@ -44,7 +45,7 @@ export interface OperatorApiDeps {
 export interface OperatorAppOptions extends OperatorApiDeps {
   access: Access
   log: Log
-  metrics: Exposition
+  metrics: Exposition & ServerMetrics
   ready: () => string[]
 }
 

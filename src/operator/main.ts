@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { openstackConfigs, providerIdOf } from '../contract/openstack-config.ts'
-import { type Call, createHttp, type Proxies } from '../http-client/client.ts'
+import { createHttp, type Proxies } from '../http-client/client.ts'
 import { connectKube } from '../kube/client.ts'
 import { inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.ts'
 import { type Controller, runController } from '../kube/controller.ts'
@@ -17,6 +17,7 @@ import type { Environment } from '../runtime/env.ts'
 import { openAccess } from '../server/access.ts'
 import { connectOwnCluster } from '../server/reviews.ts'
 import { listen } from '../server/server.ts'
+import { measureCalls, type StartCall } from '../telemetry/client-metrics.ts'
 import { setLeaderMetrics } from '../telemetry/leader-metrics.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
@@ -71,10 +72,10 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const settings = processSettingsFrom(env)
   const exposition = createMetrics('operator', { process: true })
   const access = settings.KUBECONFIG ? await loadKubeconfig(settings.KUBECONFIG) : inClusterAccess(settings)
-  const kube = connectKube(access, { log })
+  const startCall = measureCalls(exposition)
+  const kube = connectKube(access, { log, startCall })
   const now = () => new Date()
   const metrics = createOperatorMetrics(exposition, now)
-  const onCall = (call: Call) => metrics.call(call)
   const proxies: Proxies = { http: settings.HTTP_PROXY, https: settings.HTTPS_PROXY, no: settings.NO_PROXY }
   const waker = createWaker()
   const configs = createConfigWatch(
@@ -95,9 +96,9 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     openstackCa: await optionalFile(settings.OPENSTACK_CA_FILE),
     isAllowedHost: policy.isAllowedHost,
     proxies,
-    onCall,
+    startCall,
   })
-  const inventory = recorder ? undefined : await remoteInventory(settings, proxies, onCall)
+  const inventory = recorder ? undefined : await remoteInventory(settings, proxies, startCall)
   const records = recorder ?? inventory?.recorder
   const violaClients = createViolaClients({
     ca: await optionalFile(settings.VIOLA_CA_FILE),
@@ -106,7 +107,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     store: createDeliveredStore(kube, settings.POD_NAMESPACE),
     readRecords: records?.list,
     proxies,
-    onCall,
+    startCall,
   })
   const eventRecorder = createEventRecorder({ kube, component: 'multinic-operator', log })
   const planner = createPlanner()
@@ -180,7 +181,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     tokensFile: settings.OPERATOR_TOKENS_FILE,
     audience: settings.OPERATOR_TOKEN_AUDIENCE,
     anonymous: settings.OPERATOR_ANONYMOUS_ACCESS,
-    connect: () => connectOwnCluster(settings),
+    connect: () => connectOwnCluster(settings, startCall),
     log,
   })
   const apiDeps: OperatorApiDeps = {
@@ -265,11 +266,11 @@ interface RemoteInventory {
 async function remoteInventory(
   { INVENTORY_URL: url, INVENTORY_TOKEN_FILE: file, INVENTORY_CA_FILE: caFile }: ProcessSettings,
   proxies: Proxies,
-  onCall: (call: Call) => void,
+  startCall: StartCall,
 ): Promise<RemoteInventory | undefined> {
   if (url === undefined) return undefined
   const ca = await optionalFile(caFile)
-  const http = createHttp({ service: 'inventory', timeoutMs: inventoryTimeoutMs, tls: { ca }, proxies, onCall })
+  const http = createHttp({ service: 'inventory', timeoutMs: inventoryTimeoutMs, tls: { ca }, proxies, startCall })
   const token = file === undefined ? undefined : tokenFromFile(file)
   return { recorder: createInventoryClient({ http, url, token }), close: () => http.close() }
 }

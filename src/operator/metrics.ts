@@ -1,15 +1,13 @@
 /**
- * The operator's Prometheus metrics: calls to other services, syncs, and ports by verdict.
+ * The operator's Prometheus metrics: syncs, and ports by verdict.
  */
 
-import type { Call } from '../http-client/client.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { EventMetrics } from './events/cloud-events.ts'
 import type { SyncResult } from './sync.ts'
 import { createUnreadyPorts } from './unready-ports.ts'
 
 export interface OperatorMetrics extends EventMetrics {
-  call(call: Call): void
   stage(stage: string, seconds: number): void
   sync(config: string, result: SyncResult | undefined, seconds: number): void
   /** Sets the gauges that change without a sync. Call it for each scrape. */
@@ -51,11 +49,6 @@ export function createOperatorMetrics(metrics: Metrics<'operator'>, now: () => D
   }
 
   return {
-    call({ service, method, status, seconds }) {
-      const labels = { service, method, status }
-      metrics.count('multinic_operator_calls_total', 1, labels)
-      metrics.time('multinic_operator_call_seconds', seconds, { service, method })
-    },
     stage: (stage, seconds) => metrics.time('multinic_operator_stage_seconds', seconds, { stage }),
     notification(outcome, lagSeconds) {
       metrics.count('multinic_operator_notices_total', 1, { outcome })

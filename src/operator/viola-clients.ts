@@ -3,8 +3,9 @@
  * answered last. A client is dropped with the last object that uses it.
  */
 import { createHash } from 'node:crypto'
-import { type Call, createHttp, type Http, type Proxies } from '../http-client/client.ts'
+import { createHttp, type Http, type Proxies } from '../http-client/client.ts'
 import { createSharedValues } from '../runtime/shared-values.ts'
+import type { StartCall } from '../telemetry/client-metrics.ts'
 import type { SyncSettings } from './config.ts'
 import type { ViolaCredentials } from './credentials.ts'
 import { type DeliveredStore, type ReadRecords, withPostOnlySupport } from './legacy/post-only-viola.ts'
@@ -36,7 +37,7 @@ export interface ViolaClientsOptions {
   /** Replaces deliveries that the store lost. Never for a Viola of an object: it would get records of other objects. */
   readRecords?: ReadRecords | undefined
   proxies?: Proxies | undefined
-  onCall?: ((call: Call) => void) | undefined
+  startCall?: StartCall | undefined
 }
 
 /** A page of 500 nodes with ten interfaces each. */
@@ -45,7 +46,7 @@ const limits = { elements: 600_000 }
 const maxStreams = 1_000
 
 export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
-  const { ca, clientCert, clientKey, store, readRecords, proxies, onCall } = options
+  const { ca, clientCert, clientKey, store, readRecords, proxies, startCall } = options
   /** Connections of a dropped client close by themselves when they are idle. */
   const connections = createSharedValues<Record<'http' | 'streams', Http>>()
   const clients = createSharedValues<ViolaClient>()
@@ -57,7 +58,7 @@ export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
       const connectionKey = JSON.stringify([endpoint, timeoutMs, insecure, isOwn])
       const { http, streams } = connections.use(user, connectionKey, () => {
         const tls = { ca, insecure, ...(isOwn && { cert: clientCert, key: clientKey }) }
-        const common = { service: 'viola', timeoutMs, tls, proxies, onCall, limits }
+        const common = { service: 'viola', timeoutMs, tls, proxies, startCall, limits }
         return { http: createHttp(common), streams: createHttp({ ...common, connections: maxStreams }) }
       })
       const digest = createHash('sha256')

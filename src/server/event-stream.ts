@@ -4,6 +4,7 @@
  * A stream ends when its caller loses the right to read it. A client that does not keep up is disconnected. It reconnects with the ID of its last event and gets the rest.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { countAsStream } from './request-metrics.ts'
 import { HttpProblem } from './server.ts'
 
 export interface EventStream {
@@ -39,6 +40,7 @@ export function eventStreams(app: FastifyInstance): EventStreams {
       const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream', 'cache-control': 'no-store' }
       raw.writeHead(200, { ...headers, 'x-accel-buffering': 'no' } as Record<string, string>)
       raw.flushHeaders()
+      countAsStream(reply.request)
       const heartbeat = setInterval(() => raw.write(': alive\n\n'), heartbeatMs)
       const access = setInterval(() => {
         checkAccess().catch(error => {

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { connectKube, type KubeClient } from '../kube/client.ts'
 import { type InClusterEnvironment, inClusterAccess, loadKubeconfig } from '../kube/config.ts'
 import { messageOf } from '../runtime/errors.ts'
+import type { StartCall } from '../telemetry/client-metrics.ts'
 import { createReviewCache } from './review-cache.ts'
 import { HttpProblem } from './server.ts'
 
@@ -116,9 +117,10 @@ export function openReviews(kube: KubeClient, audience: string, now?: () => numb
 /** The cluster of KUBECONFIG, or the cluster that this process runs in. */
 export async function connectOwnCluster(
   env: InClusterEnvironment & { KUBECONFIG?: string | undefined },
+  startCall?: StartCall,
 ): Promise<KubeClient> {
   const access = env.KUBECONFIG ? await loadKubeconfig(env.KUBECONFIG) : inClusterAccess(env)
-  return connectKube(access, { attempts: 2, maxRetryDelayMs: 1_000 })
+  return connectKube(access, { attempts: 2, maxRetryDelayMs: 1_000, startCall })
 }
 
 function digestOf(text: string): string {

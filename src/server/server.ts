@@ -19,6 +19,7 @@ import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
 import { docsPage } from './docs-page.ts'
+import { measureRequests, type ServerMetrics } from './request-metrics.ts'
 
 /** Thrown by a handler to respond with a problem. */
 export class HttpProblem extends Error {
@@ -36,7 +37,7 @@ export interface AppOptions {
   log: Log
   /** Bodies of any content type are read as JSON: older callers of Viola send none. */
   anyContentType?: boolean
-  metrics?: Exposition
+  metrics?: Exposition & ServerMetrics
   /** The body of /healthz. The status is 503 unless healthy. */
   health?: () => { healthy: boolean; body: object }
   /** Reports what is missing before the component can work. An empty list means ready. */
@@ -87,7 +88,11 @@ export function createApp(options: AppOptions): FastifyInstance {
   const server: FastifyServerOptions & { https?: ServerOptions } = {
     logger: false,
     // Errors before routing, such as a URL that cannot be decoded.
-    frameworkErrors: failed,
+    frameworkErrors(error, request, reply) {
+      // Hooks do not run for these.
+      measure?.(request, reply)
+      failed(error, request, reply)
+    },
     ...(tls && { https: { ...tls, ...checked } }),
     ...(!tls && { http: checked }),
     bodyLimit: defaultBodyBytes,
@@ -98,6 +103,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     routerOptions: { maxParamLength: 253 * 12 },
   }
   const app: FastifyInstance = Fastify(server)
+  const measure = metrics && measureRequests(app, metrics)
   app.server.headersTimeout = timeouts.headersMs
   app.server.requestTimeout = timeouts.requestMs
   app.server.maxConnections = options.maxConnections ?? 10_000

@@ -13,7 +13,7 @@ import { type EventStream, eventStreams } from '../server/event-stream.ts'
 import { type Handler, isNotModified, nextLink, queryOf, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { parseTraceparent } from '../telemetry/trace.ts'
 import { openTracer, type TraceSettings } from '../telemetry/trace-export.ts'
 import { violaApi } from './api.ts'
@@ -35,6 +35,7 @@ export interface ViolaAppOptions {
   log: Log
   parallel: number
   certificates?: Certificates | undefined
+  metrics?: Metrics<'viola'>
   tracing?: TraceSettings
   /** Maximum time of a client to send the headers and the complete request. */
   timeouts?: { headersMs: number; requestMs: number }
@@ -49,7 +50,7 @@ interface Authorized {
 
 export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   const { targets, access, log, parallel, certificates, timeouts, tracing = {} } = options
-  const metrics = createMetrics('viola', { process: true })
+  const { metrics = createMetrics('viola', { process: true }) } = options
   const providers = new Set<string>()
   const tracer = openTracer(tracing, {
     component: 'viola',

@@ -3,7 +3,9 @@
  */
 import { type Environment, settingsFrom } from '../runtime/env.ts'
 import { listen } from '../server/server.ts'
+import { measureCalls } from '../telemetry/client-metrics.ts'
 import type { Log } from '../telemetry/log.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
 import { openViolaAccess } from './access.ts'
 import { createViolaApp } from './app.ts'
 import { violaSettings } from './config.ts'
@@ -21,14 +23,17 @@ export interface ViolaOptions {
 export async function runViola({ env, log, signal, onListen }: ViolaOptions): Promise<void> {
   const settings = settingsFrom(violaSettings, env)
   const certificates = await openCertificates(settings, log)
-  const access = await openViolaAccess(settings, log)
-  const targets = await openTargets({ settings, log })
+  const metrics = createMetrics('viola', { process: true })
+  const startCall = measureCalls(metrics)
+  const access = await openViolaAccess(settings, log, startCall)
+  const targets = await openTargets({ settings, log, startCall })
   const app = createViolaApp({
     targets,
     access,
     log,
     parallel: settings.VIOLA_PARALLEL,
     certificates,
+    metrics,
     tracing: settings,
   })
   try {

@@ -16,6 +16,7 @@ import {
 } from '../../kube/config.ts'
 import { secrets } from '../../kube/resources.ts'
 import { explain } from '../../runtime/errors.ts'
+import type { StartCall } from '../../telemetry/client-metrics.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { ViolaSettings } from '../config.ts'
 import { type Access, type DirectAccess, localRoute, type SecretAccess } from './routing.ts'
@@ -31,12 +32,13 @@ export interface CredentialReader {
 interface ReaderOptions {
   settings: ViolaSettings
   log: Log
+  startCall: StartCall | undefined
   /** Directory of relative paths. */
   base: string
 }
 
-export function openCredentialReader({ settings, log, base }: ReaderOptions): CredentialReader {
-  const ownCluster = connectLazily(() => connectOwnCluster(settings, log))
+export function openCredentialReader({ settings, log, startCall, base }: ReaderOptions): CredentialReader {
+  const ownCluster = connectLazily(() => connectOwnCluster(settings, log, startCall))
   return {
     read: access =>
       access.by === 'secret' ? fromSecret(ownCluster.client, access) : directAccess(access, base, settings),
@@ -46,9 +48,14 @@ export function openCredentialReader({ settings, log, base }: ReaderOptions): Cr
 }
 
 /** The cluster that Viola runs in, or that of its settings. */
-export async function connectOwnCluster(settings: ViolaSettings, log: Log): Promise<KubeClient> {
+export async function connectOwnCluster(
+  settings: ViolaSettings,
+  log: Log,
+  startCall: StartCall | undefined,
+): Promise<KubeClient> {
   const access = await directAccess(localRoute(settings).access, '.', settings)
-  return connectKube(access, { log, requestTimeoutMs: settings.KUBE_TIMEOUT, attempts: 2, maxRetryDelayMs: 1_000 })
+  const requestTimeoutMs = settings.KUBE_TIMEOUT
+  return connectKube(access, { log, requestTimeoutMs, attempts: 2, maxRetryDelayMs: 1_000, startCall })
 }
 
 /** Connects when the client is first needed, and again after a failure. */

@@ -7,6 +7,7 @@
 import { dirname } from 'node:path'
 import { connectKube } from '../../kube/client.ts'
 import { reload } from '../../server/reload.ts'
+import type { StartCall } from '../../telemetry/client-metrics.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { type Cluster, openCluster } from '../cluster/cluster.ts'
 import type { ViolaSettings } from '../config.ts'
@@ -39,6 +40,7 @@ export interface TargetState {
 export interface TargetsOptions {
   settings: ViolaSettings
   log: Log
+  startCall?: StartCall | undefined
   refreshMs?: number
   /** Credentials are read again after this time, because not every change shows in a file. */
   maxAgeMs?: number
@@ -48,11 +50,11 @@ export interface TargetsOptions {
 const defaultTarget = 'any other provider'
 
 export async function openTargets(options: TargetsOptions): Promise<Targets> {
-  const { settings, log, refreshMs = 1_000, maxAgeMs = 10_000 } = options
+  const { settings, log, startCall, refreshMs = 1_000, maxAgeMs = 10_000 } = options
   const local = localRoute(settings)
   const localRouting = routingTo(local)
   const { ROUTING_CONFIG: path } = settings
-  const reader = openCredentialReader({ settings, log, base: path === undefined ? '.' : dirname(path) })
+  const reader = openCredentialReader({ settings, log, startCall, base: path === undefined ? '.' : dirname(path) })
   const credentials = openTargetCredentials({ log, reader, maxAgeMs, onChange: () => clusters.closeUnused() })
   const clusters = openClusters(credentials.isCurrent)
   const parse = (content: string) => routingFrom(content, local)
@@ -78,7 +80,7 @@ export async function openTargets(options: TargetsOptions): Promise<Targets> {
   function open({ access, namespace }: TargetAccess): Cluster {
     const { KUBE_TIMEOUT: requestTimeoutMs, VIOLA_PARALLEL: parallel } = settings
     // Few attempts: callers have a timeout of their own and retry.
-    const kube = connectKube(access, { log, requestTimeoutMs, attempts: 2, maxRetryDelayMs: 1_000 })
+    const kube = connectKube(access, { log, requestTimeoutMs, attempts: 2, maxRetryDelayMs: 1_000, startCall })
     return openCluster({ kube, namespace, parallel, log: log.with({ server: access.server }) })
   }
 

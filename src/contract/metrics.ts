@@ -6,6 +6,7 @@
  */
 import { states } from './node-config.ts'
 import { reasonGroups } from './reasons/catalogue.ts'
+import { stages } from './stages.ts'
 
 export type MetricType = 'counter' | 'gauge' | 'histogram'
 
@@ -159,6 +160,10 @@ export const metricCatalogue = {
   inventory: {
     inventory_database_up: gauge('1 while the database is reachable.', none),
     inventory_writes_total: counter('Records written.', none),
+    multinic_port_ready_seconds: histogram(
+      'Time from the first sight of a port to each of its stages, of ports that reached the last one.',
+      { stage: stages.slice(1), provider: 'provider ID; from the 101st on: other' },
+    ),
     ...calling('kubernetes'),
     ...serving,
   },

@@ -15,6 +15,7 @@ import { createMetrics } from '../telemetry/metrics.ts'
 import { openInventoryAccess } from './access.ts'
 import { createInventoryApp } from './app.ts'
 import { inventorySettings } from './config.ts'
+import { measureReadyPorts } from './ready-ports.ts'
 import { openStore } from './store.ts'
 
 export interface StartOptions {
@@ -50,6 +51,7 @@ export async function startInventory(options: StartOptions): Promise<RunningInve
     path: settings.INVENTORY_DB_PATH,
     databaseUrl: settings.INVENTORY_DATABASE_URL,
     log,
+    onReady: measureReadyPorts(metrics),
   })
   const { INVENTORY_WEB_DIR: webDir, INVENTORY_RATE_LIMIT: rateLimit } = settings
   const app = createInventoryApp({ store, access, log, metrics, webDir, rateLimit })

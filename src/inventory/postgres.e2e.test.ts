@@ -14,7 +14,7 @@ import { inventoryStoreConformance } from '../../test/conformance/inventory-stor
 import { type Postgres, startPostgres } from '../../test/rigs/postgres/rig.ts'
 import { adminCaller } from '../../test/support/access.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { aWrite } from '../../test/support/inventory.ts'
+import { aReadyWrite, aWrite } from '../../test/support/inventory.ts'
 import { assertReached, fuzzInventory, seeds } from '../../test/support/inventory-fuzz.ts'
 import { startTargetCluster } from '../../test/support/target-cluster.ts'
 import { createLog, silent } from '../telemetry/log.ts'
@@ -203,6 +203,20 @@ test('two replicas write concurrently: each change is one history entry, and a r
     await reading
   } finally {
     await Promise.all([one.close(), two.close()])
+  }
+})
+
+test('a port that two replicas report as ready is measured by one of them', async () => {
+  const databaseUrl = await newDatabase()
+  let measured = 0
+  const onReady = () => measured++
+  const replicas = await Promise.all([1, 2].map(() => openStore({ path: noFile(), databaseUrl, log, onReady })))
+  try {
+    for (let node = 0; node < 20; node++)
+      await Promise.all(replicas.map(store => store.put([aReadyWrite(`worker-${node}`)])))
+    assert.equal(measured, 20)
+  } finally {
+    await Promise.all(replicas.map(store => store.close()))
   }
 })
 

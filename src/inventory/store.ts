@@ -16,7 +16,9 @@ import type { Filter } from './filter.ts'
 import { deleteHistoryBefore, type HistoryFilter, historyOf, providersOf, recordsAt } from './history.ts'
 import { findHolders } from './holdings.ts'
 import { databasePaths, importLegacyFile } from './legacy/import-json.ts'
+import type { Change } from './plan.ts'
 import { prepared } from './prepared.ts'
+import { type ReadyPort, readyPorts } from './ready-ports.ts'
 import { recordFrom } from './rows.ts'
 import type { NodeRow } from './schema.ts'
 import { find, matchesPrefix } from './search.ts'
@@ -57,46 +59,53 @@ export interface StoreOptions {
   databaseUrl?: string | undefined
   log: Log
   now?: () => Date
+  /** Called once for each port that reached its last stage, by the replica that stored it, after the commit. */
+  onReady?: (port: ReadyPort) => void
 }
 
 /** Nodes per transaction. SQLite blocks this thread: readers run between transactions. */
 const chunkSize = 200
 const pageSize = 500
 
-export async function openStore({ path, databaseUrl, log, now = () => new Date() }: StoreOptions): Promise<Store> {
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { path, databaseUrl, log, now = () => new Date(), onReady = () => {} } = options
   const paths = databasePaths(path)
   const importLegacy = (engine: Engine) =>
     importLegacyFile({ db: engine.db, put: createPut(engine, now), legacyFile: paths.legacyFile, log, now })
   if (databaseUrl !== undefined) {
     // Loaded on demand: the client takes memory that SQLite does not need.
     const { openPostgres } = await import('./postgres.ts')
-    return createStore(await openPostgres({ url: databaseUrl, log, prepare: importLegacy }), now)
+    return createStore(await openPostgres({ url: databaseUrl, log, prepare: importLegacy }), now, onReady)
   }
   const engine = await openSqlite(paths.database, log, now)
   await importLegacy(engine)
-  return createStore(engine, now)
+  return createStore(engine, now, onReady)
 }
 
 type Put = (writes: readonly InventoryWrite[], timeOf?: (write: InventoryWrite) => string | undefined) => Promise<void>
 
-function createPut({ db, lockForWrite, notifyReplicas }: Engine, now: () => Date, onChange = () => {}): Put {
+function createPut(
+  { db, lockForWrite, notifyReplicas }: Engine,
+  now: () => Date,
+  onChange: (changes: readonly Change[]) => void = () => {},
+): Put {
   return async (writes, timeOf) => {
     for (let start = 0; start < writes.length; start += chunkSize) {
       const chunk = writes.slice(start, start + chunkSize)
-      const changed = await db.transaction().execute(async tx => {
+      const changes = await db.transaction().execute(async tx => {
         await lockForWrite(tx)
-        const isChanged = await putChunk(tx, chunk, write => timeOf?.(write) ?? now().toISOString())
-        if (isChanged) await notifyReplicas(tx)
-        return isChanged
+        const planned = await putChunk(tx, chunk, write => timeOf?.(write) ?? now().toISOString())
+        if (planned.length > 0) await notifyReplicas(tx)
+        return planned
       })
-      if (changed) onChange()
+      if (changes.length > 0) onChange(changes)
       // Its promises are settled at once: without this, the thread would be blocked until the last chunk is written.
       if (start + chunkSize < writes.length) await new Promise(setImmediate)
     }
   }
 }
 
-function createStore(engine: Engine, now: () => Date): Store {
+function createStore(engine: Engine, now: () => Date, onReady: (port: ReadyPort) => void): Store {
   const { db } = engine
   const listeners = new Set<() => void>()
   let cachedVersion: string | undefined
@@ -105,7 +114,10 @@ function createStore(engine: Engine, now: () => Date): Store {
     for (const listener of listeners) listener()
   }
   engine.onRemoteChange(notify)
-  const put = createPut(engine, now, notify)
+  const put = createPut(engine, now, changes => {
+    notify()
+    for (const port of changes.flatMap(readyPorts)) onReady(port)
+  })
 
   async function* pages(filter: Filter = {}, at?: string): AsyncGenerator<InventoryRecord[]> {
     let left = filter.limit ?? Number.POSITIVE_INFINITY

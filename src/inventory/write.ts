@@ -13,12 +13,12 @@ import type { Tables } from './schema.ts'
 type Tx = Transaction<Tables>
 type PlannedWrite = Change & { write: InventoryWrite; at: string }
 
-/** Reports whether anything changed. */
+/** Returns the changes: none if the records are stored already. */
 export async function putChunk(
   tx: Tx,
   writes: readonly InventoryWrite[],
   timeOf: (write: InventoryWrite) => string,
-): Promise<boolean> {
+): Promise<readonly Change[]> {
   const known = await recordsOf(tx, writes)
   const recorded = await lastFailures(tx, writes, known)
   const changes = writes.flatMap((write): PlannedWrite[] => {
@@ -31,7 +31,7 @@ export async function putChunk(
     else known.delete(key)
     return [{ ...change, write, at }]
   })
-  if (changes.length === 0) return false
+  if (changes.length === 0) return changes
 
   await writeNodes(tx, changes)
   await writeHoldings(
@@ -39,7 +39,7 @@ export async function putChunk(
     changes.filter(({ what }) => what !== 'status'),
   )
   await writeHistory(tx, changes)
-  return true
+  return changes
 }
 
 async function recordsOf(tx: Tx, writes: readonly InventoryWrite[]): Promise<Map<string, InventoryRecord>> {

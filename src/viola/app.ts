@@ -12,6 +12,7 @@ import { type Access, type Caller, providerRight } from '../server/access.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
 import { type Handler, isNotModified, nextLink, queryOf, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
+import { boundedLabel } from '../telemetry/bounded-label.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { parseTraceparent } from '../telemetry/trace.ts'
@@ -51,7 +52,8 @@ interface Authorized {
 export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   const { targets, access, log, parallel, certificates, timeouts, tracing = {} } = options
   const { metrics = createMetrics('viola', { process: true }) } = options
-  const providers = new Set<string>()
+  // With a default target, callers can send any provider ID.
+  const labelOf = boundedLabel(maxProviderLabels)
   const tracer = openTracer(tracing, {
     component: 'viola',
     log,
@@ -214,12 +216,6 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     await targets.close()
     await tracer.close()
   })
-
-  /** With a default target, callers can send any provider ID: bounds the label values of the metric. */
-  function labelOf(provider: string): string {
-    if (providers.size < maxProviderLabels) providers.add(provider)
-    return providers.has(provider) ? provider : 'other'
-  }
 
   /** The audit log: who changed what. Unchanged nodes are counted but not logged. */
   function logOutcomes(

@@ -1,7 +1,7 @@
 /**
  * Builds inventory records for tests.
  */
-import type { InventoryWrite } from '../../src/contract/inventory.ts'
+import { type InventoryWrite, type Stage, stages } from '../../src/contract/inventory.ts'
 
 export function aWrite(nodeName: string, more: Partial<InventoryWrite> & { nics?: number } = {}): InventoryWrite {
   const { nics = 1, ...rest } = more
@@ -29,4 +29,17 @@ export function aWrite(nodeName: string, more: Partial<InventoryWrite> & { nics?
     why: 'a port was attached',
     ...rest,
   }
+}
+
+/** A node whose port passed every stage: the first in second `from` of 2026, and each other one second later. */
+export function aReadyWrite(
+  nodeName: string,
+  { from = 0, stages: given }: { from?: number; stages?: Partial<Record<Stage, string>> } = {},
+): InventoryWrite {
+  const write = aWrite(nodeName, { state: 'Configured' })
+  const [nic] = write.config.interfaces
+  const timeOf = (step: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, from + step)).toISOString()
+  const passed = given ?? Object.fromEntries(stages.map((stage, step) => [stage, timeOf(step)]))
+  const { id, name, portId, macAddress } = nic as { id: number; name: string; portId: string; macAddress: string }
+  return { ...write, interfaces: [{ id, name, portId, macAddress, status: 'Configured', stages: passed }] }
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Cloud as SandboxCloud, startCloud } from '../../sandbox/cloud/cloud.ts'
 import { addPort, addServer, addSubnet, createCloudState, type Server } from '../../sandbox/cloud/state.ts'
+import type { Cloud, Port } from '../operator/cloud.ts'
 import { resolveSettings } from '../operator/config.ts'
 import { silent } from '../telemetry/log.ts'
 import type { ContrabassAccount } from './cloud.ts'
@@ -26,13 +27,16 @@ after(async () => {
   await sandbox?.close()
 })
 
-async function ports(other: Partial<ContrabassAccount> = {}): Promise<number> {
+function open(other: Partial<ContrabassAccount> = {}): Cloud {
   const env = { CONTRABASS_ENDPOINT: sandbox.urls.contrabass, VIOLA_ENDPOINT: 'http://127.0.0.1:9' }
   const { encryptKey, id: providerId } = world.provider
   const usual = { endpoint: sandbox.urls.contrabass, encryptKey, providerId, projectId: world.project.id }
   const account = { ...usual, ...other }
-  const cloud = clouds.open({ user: JSON.stringify(other), settings: resolveSettings(env), account })
-  return (await cloud.portsOfServers([server.id], [])).length
+  return clouds.open({ user: JSON.stringify(other), settings: resolveSettings(env), account })
+}
+
+async function ports(other?: Partial<ContrabassAccount>): Promise<number> {
+  return (await open(other).portsOfServers([server.id], [])).length
 }
 
 /** Calls to Contrabass and Keystone during the work. */
@@ -69,3 +73,21 @@ test('an account that stays refused is read once per attempt, and the error is r
 test('another key is another login', async () => {
   await assert.rejects(ports({ encryptKey: 'another-key-16-b' }), /the key does not decrypt the password/)
 })
+
+for (const count of [2, 301])
+  test(`the ports of some of ${count} servers are those of the complete list`, async () => {
+    const [selected, other] = ['selected', 'other'].map((name, n) =>
+      addSubnet(world, { name, cidr: `10.${20 + n}.0.0/16`, mtu: 1500 }),
+    )
+    assert.ok(selected && other)
+    const servers = Array.from({ length: count }, (_, n) => addServer(world, `vm-${n}`))
+    for (const one of servers.slice(0, 2))
+      for (const subnet of [selected, other]) addPort(world, { server: one, subnet })
+    const ids = servers.map(({ id }) => id)
+    const [first = ''] = ids
+    const textOf = (found: readonly Port[]) => found.map(({ id }) => id).sort()
+    const all = await open().portsOfServers(ids, [selected.id])
+    const some = await open().portsOfServers(ids, [selected.id], undefined, [first])
+    assert.deepEqual(textOf(some), textOf(all.filter(({ serverId }) => serverId === first)))
+    assert.equal(some.length, count > 300 ? 1 : 2)
+  })

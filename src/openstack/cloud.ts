@@ -170,9 +170,14 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
 
   return {
     check: signal => call(({ session }) => session.check('network', signal), signal),
-    portsOfServers: async (serverIds, subnetIds, signal) => {
-      if (serverIds.length <= manyServers) return listing.ports(serverIds, signal)
-      return call(({ neutron }) => neutron.portsInSubnets(subnetIds, serverIds, signal), signal)
+    portsOfServers: async (serverIds, subnetIds, signal, only = serverIds) => {
+      if (serverIds.length <= manyServers) return listing.ports(only, signal)
+      if (only.length <= manyServers) {
+        const selected = new Set(subnetIds)
+        const ports = await listing.ports(only, signal)
+        return ports.filter(({ addresses }) => addresses.some(({ subnetId }) => selected.has(subnetId)))
+      }
+      return call(({ neutron }) => neutron.portsInSubnets(subnetIds, only, signal), signal)
     },
     portsById: (ids, signal) => call(({ neutron }) => neutron.portsById(ids, signal), signal),
     portsByMac: (addresses, signal) => call(({ neutron }) => neutron.portsByMac(addresses, signal), signal),

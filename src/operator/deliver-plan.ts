@@ -8,6 +8,7 @@ import type { Locks } from './locks.ts'
 import type { DeliveredNode, Observed } from './observed-state.ts'
 import type { PendingDeletions } from './pending-deletions.ts'
 import { type NodePlan, type Plan, planNodes } from './plan.ts'
+import { isRemoving } from './snapshots.ts'
 import type { DownPortDecision } from './sync-schedule.ts'
 import type { ViolaClient } from './viola-client.ts'
 
@@ -22,6 +23,8 @@ interface DeliverOptions {
   /** Viola reports what is delivered, and refuses a plan that is based on another state. */
   nodesReported: boolean
   plan: Plan
+  /** The plan is not based on a complete read: it must not remove an interface. */
+  isTargeted: boolean
   down: DownPortDecision
   log: Log
   signal: AbortSignal
@@ -37,6 +40,8 @@ export interface DeliveryResult {
   delivery: Delivery
   /** Nodes that were sent or removed because they differ. */
   changed: Map<string, NodePlan>
+  /** What the cluster has now would lose an interface, and only a part of the ports was read. */
+  needsCompleteRead: boolean
 }
 
 /**
@@ -48,7 +53,10 @@ export interface DeliveryResult {
 export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResult> {
   const { deps, viola, providerId, log, signal } = options
   let { plan, observed } = options
-  const total: DeliveryResult = { plan, observed, delivery: emptyDelivery(), changed: new Map() }
+  const total: DeliveryResult = {
+    ...{ plan, observed, delivery: emptyDelivery(), changed: new Map() },
+    needsCompleteRead: false,
+  }
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const due = nodesDue(options, plan, attempt)
     if (due.length === 0) break
@@ -60,6 +68,8 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
       if (delivered !== observed.delivered) {
         observed = { ...observed, delivered }
         plan = planNodes(observed)
+        total.needsCompleteRead = options.isTargeted && isRemoving(plan, delivered)
+        if (total.needsCompleteRead) return 0
       }
       const nodes = nodesDue(options, plan, attempt).filter(node => vmIds.has(node.instanceId))
       if (nodes.length === 0) return 0
@@ -103,6 +113,19 @@ function add(total: DeliveryResult, delivery: Delivery, nodes: readonly NodePlan
     const isDone = delivery.accepted.has(node.nodeName) || delivery.removed.has(node.nodeName)
     if (isDone && node.action !== 'keep') total.changed.set(node.nodeName, node)
   }
+}
+
+/** All nodes of the cluster after delivery. Undefined if Viola did not report what it stored. */
+export function deliveredAfter(result: DeliveryResult): DeliveredNode[] | undefined {
+  const { observed, delivery } = result
+  const after = new Map(observed.delivered.map(node => [node.nodeName, node]))
+  for (const { node } of nodesAfter(result)) after.set(node.nodeName, node)
+  for (const [nodeName, { specHash }] of delivery.accepted) {
+    const node = after.get(nodeName)
+    if (!node || specHash === undefined) return undefined
+    after.set(nodeName, { ...node, specHash })
+  }
+  return [...after.values()]
 }
 
 /** The nodes of this object after delivery. A node that was just sent has the status of an older generation. */

@@ -8,11 +8,12 @@ import { keyOf } from '../kube/keys.ts'
 import type { Cloud, MessageBus } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
 import { type CredentialSources, type Credentials, credentialsFor } from './credentials.ts'
-import type { Hints } from './events/cloud-events.ts'
+import type { Hints } from './events/hints.ts'
 import { type CloudState, checkDeletedVms, checkMissingPorts, observeCloud, rulesOf } from './observe.ts'
 import type { Claim, DeliveredNode, Observed } from './observed-state.ts'
 import { type Plan, planNodes } from './plan.ts'
 import type { Policy } from './policy.ts'
+import { isRemoving, isUsable, type Snapshot, withChangedPorts } from './snapshots.ts'
 import { SyncError, stage } from './sync-error.ts'
 import type { ClusterNodes, DeliveredNodes, ViolaClient } from './viola-client.ts'
 import type { ViolaClients } from './viola-clients.ts'
@@ -73,6 +74,7 @@ function withoutLists({ delivered: _, ports: __, networks, portChecks, deletedVm
 export interface Inspection {
   settings: SyncSettings
   providerId: string
+  cloud: Cloud
   viola: ViolaClient
   cloudState: CloudState
   bus: MessageBus | undefined
@@ -82,6 +84,8 @@ export interface Inspection {
   plan: Plan
   /** Viola reports the state of its nodes. */
   nodesReported: boolean
+  /** Only the ports that notifications named were read. */
+  isTargeted: boolean
   /** Errors of checks of missing ports. */
   checkFailures: string[]
 }
@@ -91,6 +95,8 @@ export interface InspectContext {
   /** A person requested a fresh read. */
   fresh: boolean
   hints: Hints
+  /** The last complete read, if a sync of the ports that notifications name may use it. */
+  snapshot?: Snapshot | undefined
   /** Who uses the cloud, the client of Viola and the Secrets until it is forgotten. Default: the object. */
   user?: string
 }
@@ -98,8 +104,9 @@ export interface InspectContext {
 export async function inspect(
   config: OpenstackConfig,
   deps: InspectDeps,
-  { signal, fresh, hints, user = keyOf(config) }: InspectContext,
+  context: InspectContext,
 ): Promise<Inspection> {
+  const { signal, fresh, hints, snapshot, user = keyOf(config) } = context
   const settings = deps.policy.admit(config)
   const credentials = await credentialsFor(config, settings, deps.sources(user))
   const cloud = deps.openCloud(user, config, settings, credentials)
@@ -107,12 +114,39 @@ export async function inspect(
   else cloud.invalidate(hints)
   const providerId = providerIdOf(config)
   const viola = deps.violaClients.open({ user, settings, credentials, providerId })
+  const sharesBus = !credentials.usesOwnKey || deps.policy.isOwnNamespace(config.metadata.namespace ?? '')
+  const opened = { settings, providerId, cloud, viola, sharesBus }
 
+  const { changed } = hints
+  if (snapshot && changed && isUsable(snapshot, config, opened)) {
+    const { delivered } = snapshot
+    const known = await deps.timed('cloud', () => withChangedPorts(snapshot, changed, signal))
+    const reads = known && { cloud: known, delivered: async () => ({ nodes: delivered, reported: true }) }
+    const inspection = reads && (await observe(config, deps, context, opened, reads))
+    if (inspection && !isRemoving(inspection.plan, delivered)) return { ...inspection, isTargeted: true }
+  }
+  const reads = { cloud, delivered: () => listDelivered(viola, signal) }
+  return withChecks(await observe(config, deps, context, opened, reads), deps, context)
+}
+
+type Opened = Pick<Inspection, 'settings' | 'providerId' | 'cloud' | 'viola' | 'sharesBus'>
+
+interface Reads {
+  cloud: Cloud
+  delivered: () => Promise<DeliveredNodes>
+}
+
+/** Reads everything and plans. */
+async function observe(
+  config: OpenstackConfig,
+  deps: InspectDeps,
+  { signal, hints }: InspectContext,
+  opened: Opened,
+  { cloud, delivered }: Reads,
+): Promise<Inspection> {
+  const { settings, providerId, viola } = opened
   const [{ nodes, reported }, clusterNodes] = await deps.timed('held', () =>
-    Promise.all([
-      listDelivered(viola, signal),
-      config.spec.vmSelector?.clusterNodes ? readClusterNodes(viola, signal) : undefined,
-    ]),
+    Promise.all([delivered(), config.spec.vmSelector?.clusterNodes ? readClusterNodes(viola, signal) : undefined]),
   )
   const nodesVersion = clusterNodes && 'version' in clusterNodes ? clusterNodes.version : undefined
   const lastVersion = deps.planner.nodesVersion(keyOf(config))
@@ -129,12 +163,16 @@ export async function inspect(
     ...(nodesVersion !== undefined && { nodesVersion }),
   }
   const plan = await deps.timed('plan', async () => deps.planner.plan(keyOf(config), observed))
-  const inspection: Inspection = {
-    ...{ settings, providerId, viola, cloudState, bus, observed, plan },
-    sharesBus: !credentials.usesOwnKey || deps.policy.isOwnNamespace(config.metadata.namespace ?? ''),
-    nodesReported: reported,
-    checkFailures: [],
-  }
+  return { ...opened, cloudState, bus, observed, plan, nodesReported: reported, isTargeted: false, checkFailures: [] }
+}
+
+/** Asks the cloud again about what is missing, and plans on its answers. */
+async function withChecks(
+  inspection: Inspection,
+  deps: InspectDeps,
+  { signal, hints }: InspectContext,
+): Promise<Inspection> {
+  const { plan, cloud, cloudState, observed } = inspection
   const { missingPorts: missing, uncheckedVms } = plan
   if (missing.length === 0 && uncheckedVms.length === 0) return inspection
   const [{ ports, portChecks, failures }, vms] = await deps.timed('answers', () =>

@@ -46,6 +46,7 @@ import { openPolicy } from './policy.ts'
 import { configReconciler, type ReconcileDeps } from './reconcile.ts'
 import { createRecords, type Recorder } from './records.ts'
 import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
+import { createSnapshots } from './snapshots.ts'
 import { createTraces } from './traces.ts'
 import type { Verdict } from './verdicts.ts'
 import { createViolaClients } from './viola-clients.ts'
@@ -113,11 +114,13 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const planner = createPlanner()
   const verdicts = new Map<string, readonly Verdict[]>()
   const secretWatch = createSecretWatch({ kube, log, wake: key => waker.wake(key) })
+  const snapshots = createSnapshots(() => performance.now())
   const cloudEvents = createCloudEvents({
     enabled: settings.RABBITMQ_EVENTS_ENABLED,
     own: await ownBusOf(settings),
     isAllowedHost: policy.isAllowedHost,
     wake: waker.wake,
+    canTarget: snapshots.canTarget,
     metrics,
     log,
   })
@@ -148,6 +151,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       clouds.forget(key)
       verdicts.delete(key)
       planner.forget(key)
+      snapshots.forget(key)
       cloudEvents.forget(key)
       nodeWatch.forget(key)
       metrics.forget(key)
@@ -156,6 +160,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     records: createRecords(records, now),
     pendingDeletions: createPendingDeletions(now),
     sentAliases: new Map(),
+    snapshots,
     cloudEvents,
     nodeWatch,
     busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),

@@ -111,12 +111,14 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     if (fresh || histories.get(key)?.generation !== generation) histories.delete(key)
 
     const started = deps.now()
-    const { result, error } = await attempt(config, { log, signal, fresh, hints }, trace)
+    const snapshot = fresh || (histories.get(key)?.failures ?? 1) > 0 ? undefined : deps.snapshots.get(key)
+    const { result, error } = await attempt(config, { log, signal, fresh, hints, snapshot }, trace)
     signal.throwIfAborted()
+    if (error) deps.snapshots.set(key, undefined)
     const failure = error ?? result?.error
     const history = remember(key, { generation, failure, result, notified: hints.notified })
     const intervals = result?.settings ?? intervalsOf(config, deps)
-    const next = nextSyncMs(intervals, {
+    const scheduled = nextSyncMs(intervals, {
       now: deps.now().getTime(),
       lastChangeAt: result?.changed ? started.getTime() : timeOf(config.status?.lastChangeAt),
       failures: history.failures,
@@ -128,6 +130,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       downDueMs: result?.down.dueMs,
       random: (deps.random ?? Math.random)(),
     })
+    const next = Math.min(scheduled, deps.snapshots.msUntilCompleteRead(key) ?? scheduled)
     if (failure) log.warn('sync failed', { reason: failure.reason, error: failure.message, afterMs: next })
     deps.objectEvents.record(config, result, failure)
 

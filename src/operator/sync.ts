@@ -10,11 +10,11 @@ import type { Log } from '../telemetry/log.ts'
 import type { BusSecrets } from './bus-secrets.ts'
 import type { SyncSettings } from './config.ts'
 import type { Delivery } from './deliver.ts'
-import { type DeliveryResult, deliverPlan, nodesAfter, type SentAliases } from './deliver-plan.ts'
+import { type DeliveryResult, deliveredAfter, deliverPlan, nodesAfter, type SentAliases } from './deliver-plan.ts'
 import type { CloudEvents } from './events/cloud-events.ts'
 import { interestOf } from './events/interests.ts'
 import { findingsOf } from './findings.ts'
-import { type InspectContext, type InspectDeps, inspect } from './inspect.ts'
+import { type InspectContext, type InspectDeps, type Inspection, inspect } from './inspect.ts'
 import type { Locks } from './locks.ts'
 import type { NodeWatch } from './node-watch.ts'
 import type { CloudState } from './observe.ts'
@@ -22,15 +22,18 @@ import type { DeliveredNode, Observed } from './observed-state.ts'
 import type { PendingDeletions } from './pending-deletions.ts'
 import type { Plan } from './plan.ts'
 import { isReady, type Records } from './records.ts'
+import { isRemoving, type Snapshot, type Snapshots } from './snapshots.ts'
 import { SyncError } from './sync-error.ts'
 import { type Findings, stateOf } from './sync-outcome.ts'
 import { type DownPortDecision, decideDownPorts } from './sync-schedule.ts'
+import { selectedIds } from './vms.ts'
 
 export interface SyncDeps extends InspectDeps {
   locks: Locks
   records: Records
   pendingDeletions: PendingDeletions
   sentAliases: SentAliases
+  snapshots: Snapshots
   busSecrets: BusSecrets
   cloudEvents: CloudEvents
   nodeWatch: NodeWatch
@@ -67,7 +70,8 @@ export async function sync(
 ): Promise<SyncResult> {
   const { signal, log, traceparent } = context
   const inspection = await inspect(config, deps, context)
-  const { settings, providerId, viola, observed, plan, bus, nodesReported } = inspection
+  const { settings, providerId, viola, observed, plan, bus } = inspection
+  if (context.snapshot && context.hints.changed && !inspection.isTargeted) deps.snapshots.noteMiss(keyOf(config))
   if (inspection.sharesBus) await deps.busSecrets.update(config, bus, log)
   const { secret } = deps.sources(keyOf(config))
   await deps.cloudEvents.follow(config, { settings, bus, secret, interest: () => interestOf(config, observed) })
@@ -81,12 +85,18 @@ export async function sync(
     settings,
     deps.now(),
   )
-  const result = await deps.timed('deliver', () =>
-    deliverPlan({ deps, viola, providerId, observed, nodesReported, plan, down, log, signal, traceparent }),
-  )
+  const result = await deps.timed('deliver', () => deliverPlan({ deps, ...inspection, down, log, signal, traceparent }))
   record(deps, providerId, result)
+  if (result.needsCompleteRead) {
+    deps.snapshots.noteMiss(keyOf(config))
+    return sync(config, deps, { ...context, snapshot: undefined })
+  }
   const findings = findingsOf(config, inspection, result, deps.cloudEvents.stateOf(keyOf(config)))
   const error = errorOf(result.delivery, inspection.cloudState, inspection.checkFailures)
+  deps.snapshots.set(
+    keyOf(config),
+    error || findings.renumber?.current ? undefined : snapshotOf(config, inspection, result),
+  )
   return {
     settings,
     findings,
@@ -98,6 +108,23 @@ export async function sync(
     unresolved: result.delivery.conflicts.size > 0 || result.plan.missingPorts.length > 0,
     unreadyPorts: findings.nodesReported ? unreadyPorts(findings, result) : [],
     ...(error && { error }),
+  }
+}
+
+/** Undefined while interfaces are removed, or if Viola does not report what it has. */
+function snapshotOf(
+  { metadata }: OpenstackConfig,
+  { cloud, viola, cloudState, nodesReported, isTargeted }: Inspection,
+  result: DeliveryResult,
+): Snapshot | undefined {
+  const delivered = deliveredAfter(result)
+  if (!delivered || !nodesReported || isRemoving(result.plan, result.observed.delivered)) return undefined
+  return {
+    ...{ cloud, viola, delivered, isTargeted },
+    generation: metadata.generation,
+    serverIds: selectedIds(cloudState.vms),
+    subnetIds: cloudState.subnets.map(({ id }) => id),
+    ports: cloudState.ports,
   }
 }
 

@@ -5,7 +5,7 @@
  * A sync that delivers nothing exports no spans. Otherwise polls would hide the traces of ports.
  */
 import { childOf, newTrace, type Span, type TraceContext, type Tracer, traceparentOf } from '../telemetry/trace.ts'
-import type { NotificationHint } from './events/cloud-events.ts'
+import type { NotificationHint } from './events/hints.ts'
 import type { InspectDeps, SyncStage } from './inspect.ts'
 import type { SyncResult } from './sync.ts'
 

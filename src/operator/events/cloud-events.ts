@@ -18,7 +18,7 @@ import type { MessageBus } from '../cloud.ts'
 import type { SyncSettings } from '../config.ts'
 import type { CredentialSources } from '../credentials.ts'
 import { type AccessDeps, busFor } from './bus-access.ts'
-import { createCoalescer } from './coalesce.ts'
+import { createPendingHints, type Hints, type PendingHintsOptions } from './hints.ts'
 import { createInterests, type Interest } from './interests.ts'
 
 /** The state of an object's message bus. */
@@ -28,35 +28,6 @@ export interface EventsState {
   /** Milliseconds since 1970. */
   lastEventAt?: number | undefined
   lagMs?: number | undefined
-}
-
-/** The notification that started a sync. */
-export interface NotificationHint {
-  event: string
-  /** When the cloud sent it, in milliseconds since 1970. */
-  sentAt?: number
-  receivedAt: number
-  requestId?: string
-}
-
-/** What notifications reported since the last sync: which cached data may be stale, and which ports were deleted. */
-export interface Hints {
-  notified: boolean
-  /** The first notification. */
-  notification?: NotificationHint
-  servers: boolean
-  networks: boolean
-  deletedPorts: ReadonlySet<string>
-  /** The bus refuses the account. There may be a new one. */
-  busRefused: boolean
-}
-
-export const noHints: Hints = {
-  notified: false,
-  servers: false,
-  networks: false,
-  deletedPorts: new Set(),
-  busRefused: false,
 }
 
 export interface FollowOptions {
@@ -87,7 +58,7 @@ export interface EventMetrics {
   bus(bus: string, connected: number | undefined): void
 }
 
-export interface CloudEventsOptions extends AccessDeps {
+export interface CloudEventsOptions extends AccessDeps, Pick<PendingHintsOptions, 'canTarget'> {
   enabled: boolean
   wake: (key: string, priority: Priority) => void
   metrics: EventMetrics
@@ -95,13 +66,6 @@ export interface CloudEventsOptions extends AccessDeps {
   clock?: Clock
   now?: () => number
   listen?: typeof listenToBus
-}
-
-interface PendingHints {
-  notification: NotificationHint
-  servers: boolean
-  networks: boolean
-  deletedPorts: Set<string>
 }
 
 interface Connection {
@@ -118,17 +82,15 @@ interface Connection {
 
 /** An interruption shorter than this is not reported. */
 const graceMs = 3_000
-const maxDeletedPorts = 1_000
 const maxFingerprints = 50_000
 
 export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
-  const { enabled, wake, metrics, log, clock = monotonic, now = Date.now, listen = listenToBus } = options
+  const { enabled, wake, canTarget, metrics, log, clock = monotonic, now = Date.now, listen = listenToBus } = options
   const connections = new Map<string, Connection>()
   const connectionOf = new Map<string, string>()
   const problems = new Map<string, string>()
-  const hints = new Map<string, PendingHints>()
   const interests = createInterests()
-  const coalescer = createCoalescer(key => wake(key, 'new'), clock)
+  const hints = createPendingHints({ wake: key => wake(key, 'new'), clock, canTarget })
 
   function receive(bus: Connection, body: unknown): void {
     const reading = readNotification(body)
@@ -161,10 +123,7 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
         continue
       }
       outcome = 'woke'
-      for (const key of keys) {
-        addHint(key, subject, hint)
-        coalescer.add(key)
-      }
+      for (const key of keys) hints.add(key, subject, hint)
     }
     return outcome
   }
@@ -176,15 +135,6 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
     if (fingerprints.size >= maxFingerprints) fingerprints.clear()
     fingerprints.set(subject.id, subject.fingerprint)
     return true
-  }
-
-  function addHint(key: string, subject: Subject, notification: NotificationHint): void {
-    const hint = hints.get(key) ?? { notification, servers: false, networks: false, deletedPorts: new Set() }
-    hints.set(key, hint)
-    if (subject.about === 'server' && !subject.interfaces) hint.servers = true
-    if (subject.about === 'subnet' || subject.about === 'network') hint.networks = true
-    if (subject.about === 'port' && subject.deleted && hint.deletedPorts.size < maxDeletedPorts)
-      hint.deletedPorts.add(subject.id)
   }
 
   function setState(bus: Connection, state: BusState): void {
@@ -275,21 +225,15 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
       const bus = busOf(key)
       return bus && { ...bus.state, lastEventAt: bus.lastEventAt, lagMs: bus.lagMs }
     },
-    take(key) {
-      const pending = hints.get(key)
-      hints.delete(key)
-      const busRefused = busOf(key)?.state.state === 'refused'
-      return pending ? { ...pending, notified: true, busRefused } : { ...noHints, busRefused }
-    },
+    take: key => ({ ...hints.take(key), busRefused: busOf(key)?.state.state === 'refused' }),
     forget(key) {
       leave(key)
       interests.delete(key)
-      hints.delete(key)
+      hints.forget(key)
       problems.delete(key)
-      coalescer.forget(key)
     },
     async close() {
-      coalescer.close()
+      hints.close()
       const all = [...connections.values()]
       connections.clear()
       await Promise.all(all.map(({ listener }) => listener.close()))

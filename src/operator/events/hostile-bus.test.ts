@@ -30,6 +30,7 @@ test('a notification that a tenant forged before does not hide that of the neigh
     own: { password: async () => undefined },
     isAllowedHost: () => true,
     wake: key => void woken.push(key),
+    canTarget: () => true,
     metrics: { notification() {}, bus: (bus, connected) => void connections.set(bus, connected) },
     log: silent,
     clock,

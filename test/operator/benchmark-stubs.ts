@@ -75,13 +75,15 @@ export async function startCloudStub({ key, vms, callMs, bus }: CloudStubOptions
   function portsPage(url: URL): string {
     const known = pages.get(url.search)
     if (known) return known
+    const servers = new Set(url.searchParams.getAll('device_id'))
+    const matching = servers.size > 0 ? ports.filter(({ device_id }) => servers.has(device_id)) : ports
     const limit = Number(url.searchParams.get('limit') ?? ports.length)
     const marker = url.searchParams.get('marker')
-    const start = marker ? ports.findIndex(({ id }) => id === marker) + 1 : 0
-    const page = ports.slice(start, start + limit)
+    const start = marker ? matching.findIndex(({ id }) => id === marker) + 1 : 0
+    const page = matching.slice(start, start + limit)
     const next = new URL(url)
     next.searchParams.set('marker', page.at(-1)?.id ?? '')
-    const links = start + limit < ports.length ? { ports_links: [{ rel: 'next', href: next.href }] } : {}
+    const links = start + limit < matching.length ? { ports_links: [{ rel: 'next', href: next.href }] } : {}
     const body = JSON.stringify({ ports: page, ...links })
     pages.set(url.search, body)
     return body

@@ -170,7 +170,7 @@ test('a file that is not YAML is rejected without quoting it', async () => {
   await assert.rejects(loadKubeconfig(path), /kubeconfig .*broken: is not valid YAML$/)
 })
 
-test('a token file is read again when it changes, and at least once a minute', async () => {
+test('a token file is checked once a second and after a refusal, and read at least once a minute', async () => {
   const path = join(folder, 'rotating')
   let now = 0
   await writeFile(path, 'first')
@@ -179,10 +179,16 @@ test('a token file is read again when it changes, and at least once a minute', a
   // Like the kubelet: a new file replaces the old one.
   await writeFile(`${path}.new`, 'second')
   await rename(`${path}.new`, path)
-  assert.equal(await token(), 'second')
+  assert.equal(await token(), 'first', 'not checked yet')
+  assert.equal(await token('first'), 'second', 'a server refused the first one')
+  await writeFile(`${path}.new`, 'third')
+  await rename(`${path}.new`, path)
+  now += 1_000
+  assert.equal(await token(), 'third')
   now += 61_000
-  assert.equal(await token(), 'second')
+  assert.equal(await token(), 'third')
   await writeFile(path, '')
+  now += 1_000
   await assert.rejects(token(), /rotating is empty/)
 })
 

@@ -235,30 +235,46 @@ export function inClusterAccess(
   }
 }
 
-/** A token file that is renewed from outside: read again when it changes, and at least once a minute. */
-export function tokenFromFile(path: string, now?: () => number): () => Promise<string> {
+/** A token file that is renewed from outside. Call it with a token that a server refused: the file may have a newer one. */
+export function tokenFromFile(path: string, now?: () => number): (refused?: string) => Promise<string> {
   const text = textFromFile(path, `token file ${path}`, now)
-  return async () => {
-    const token = (await text()).trim()
+  return async refused => {
+    const token = (await text({ mayBeOld: refused === undefined })).trim()
     if (!token) throw new Error(`token file ${path} is empty`)
     return token
   }
 }
 
-/** A file that is renewed from outside; its last text, while it is being replaced. `what` names it in errors. */
-function textFromFile(path: string, what: string, now = () => performance.now()): () => Promise<string> {
-  let cached: { text: string; version: string; at: number } | undefined
-  return async () => {
+/** A check of a file costs more than the rest of a small request. */
+const checkEveryMs = 1_000
+
+type RenewedText = (options?: { mayBeOld: boolean }) => Promise<string>
+
+/**
+ * A file that is renewed from outside: checked once a second, and read when it changed, and at least once a minute. Its last
+ * text, while it is being replaced. `what` names it in errors.
+ */
+function textFromFile(path: string, what: string, now = () => performance.now()): RenewedText {
+  let read: { text: string; version: string; at: number } | undefined
+  let checked: { text: Promise<string>; at: number } | undefined
+
+  async function check(): Promise<string> {
     try {
       const { mtimeMs, ino, size } = await stat(path)
       const version = `${ino}:${mtimeMs}:${size}`
-      if (cached?.version === version && now() - cached.at < 60_000) return cached.text
-      cached = { text: await readFile(path, 'utf8'), version, at: now() }
-      return cached.text
+      if (read?.version === version && now() - read.at < 60_000) return read.text
+      read = { text: await readFile(path, 'utf8'), version, at: now() }
+      return read.text
     } catch (error) {
-      if (cached) return cached.text
+      if (read) return read.text
+      checked = undefined
       throw explain(what, error)
     }
+  }
+
+  return ({ mayBeOld } = { mayBeOld: true }) => {
+    if (!checked || !mayBeOld || now() - checked.at >= checkEveryMs) checked = { text: check(), at: now() }
+    return checked.text
   }
 }
 

@@ -4,6 +4,7 @@ import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { makeCertificates } from '../../sandbox/kube/access/certificates.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { startProxy } from '../../test/support/http-proxy.ts'
 import { type HttpStub, json, serve } from '../../test/support/http-stub.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
@@ -74,5 +75,5 @@ test('a port-forward uses a CA file as it is now', async () => {
   const access = await loadKubeconfig(path)
   await assert.rejects(forwarded(access))
   await writeFile(file, await readFile(cluster.api.caFile))
-  assert.deepEqual(await forwarded(access), { served: true })
+  await eventually(async () => assert.deepEqual(await forwarded(access), { served: true }))
 })

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { makeCertificates } from '../../sandbox/kube/access/certificates.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -120,12 +121,14 @@ test('certificates in files are read again when the files change', async () => {
   try {
     await assert.rejects(seen(), /certificate/)
     await write({ 'files.ca': ca })
-    assert.equal(await seen(), 'stranger')
+    await eventually(async () => assert.equal(await seen(), 'stranger'))
     await write({ 'files.crt': cert })
+    await sleep(1_100)
     assert.equal(await seen(), 'stranger', 'the old pair, while only one of the two files is new')
     await write({ 'files.key': key })
-    assert.equal(await seen(), 'known')
+    await eventually(async () => assert.equal(await seen(), 'known'))
     await Promise.all(['files.ca', 'files.crt', 'files.key'].map(name => rm(at(name))))
+    await sleep(1_100)
     assert.equal(await seen(), 'known', 'the old files, while somebody replaces them')
   } finally {
     await kube.close()
@@ -161,10 +164,11 @@ test('a Pod trusts a new CA of its cluster without a restart, and its watches go
     rotating.setSecureContext(second)
     await assert.rejects(list(), /certificate/)
     await write('ca.crt', second.ca)
-    assert.equal(await list(), '1')
+    await eventually(async () => assert.equal(await list(), '1'))
     const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'w1', resourceVersion: '2' } }
     watches[0]?.write(`${JSON.stringify({ type: 'ADDED', object })}\n`)
     assert.equal((await event).value?.object.metadata.name, 'w1')
+    await watch.return?.()
   } finally {
     await kube.close()
     rotating.closeAllConnections()

@@ -12,6 +12,7 @@
 #   provision.sh oauth2-proxy for `make e2e`: base, and oauth2-proxy (built with Go)
 #   provision.sh older-release for `make e2e`: base, and the first version (built from the git history)
 #   provision.sh prometheus   for `make e2e`: base, and promtool (extracted from a package; no server)
+#   provision.sh otel-collector for `make e2e`: base, and an OpenTelemetry collector (built with Go)
 #   provision.sh images       for `make e2e`: base, and buildah
 #   provision.sh browser      for `make e2e`: base, and Chromium with Korean fonts
 #   provision.sh emulator     for `make e2e`: base, and a user-mode emulator for programs of arm64
@@ -20,7 +21,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-group=${1:?base, daemons, kubernetes, cni, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, images, browser, emulator, hypervisor or vm}
+group=${1:?base, daemons, kubernetes, cni, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, otel-collector, images, browser, emulator, hypervisor or vm}
 
 # command:package of Debian and Ubuntu.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
@@ -48,7 +49,7 @@ case $group in
   openstack) tools=("${base[@]}" "${openstack[@]}") ;;
   rabbitmq) tools=("${base[@]}" "${rabbitmq[@]}") ;;
   postgres) tools=("${base[@]}" "${postgres[@]}") ;;
-  cni | helm | oauth2-proxy | older-release | prometheus) tools=("${base[@]}") ;;
+  cni | helm | oauth2-proxy | older-release | prometheus | otel-collector) tools=("${base[@]}") ;;
   images) tools=("${base[@]}" "${images[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
   emulator) tools=("${base[@]}" "${emulator[@]}") ;;
@@ -59,7 +60,7 @@ case $group in
     tools=("${base[@]}" "${vm[@]}")
     case " ${guests[*]} " in *arm64*) tools+=("${arm64[@]}") ;; esac
     ;;
-  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, cni, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, images, browser, emulator, hypervisor, vm)" >&2; exit 2 ;;
+  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, cni, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, otel-collector, images, browser, emulator, hypervisor, vm)" >&2; exit 2 ;;
 esac
 
 # /usr/sbin is not in the PATH of every user.
@@ -93,7 +94,7 @@ go_candidate() {
 packages=()
 for tool in "${tools[@]}"; do have "${tool%%:*}" "${tool#*:}" || packages+=("${tool#*:}"); done
 builder=
-case $group in kubernetes | cni | helm | oauth2-proxy | older-release) builder=$here/../test/rigs/$group/build.sh ;; esac
+case $group in kubernetes | cni | helm | oauth2-proxy | older-release | otel-collector) builder=$here/../test/rigs/$group/build.sh ;; esac
 if [ -n "$builder" ] && [ "$group" != older-release ] && ! command -v go >/dev/null && ! "$builder" --check >/dev/null 2>&1; then
   [ -n "$(go_candidate)" ] || update_once
   # Go 1.21 and later fetches the toolchain that a module requires. With an older Go, build.sh prints what to do.

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { nodeConfigAnnotations } from '../../src/contract/node-config.ts'
 import { parseTraceparent } from '../../src/telemetry/trace.ts'
 import { eventually } from '../support/eventually.ts'
-import type { Collector, ReceivedSpan } from '../support/otlp-collector.ts'
+import type { ReceivedSpan } from '../support/otlp-collector.ts'
 import type { TestSandbox } from './sandbox.fixture.ts'
 
 type Line = Record<string, unknown>
@@ -35,7 +35,7 @@ export function linesOf(system: TestSandbox, traceId: string): string[] {
     .map(({ part, message }) => `${part}: ${message}`)
 }
 
-/** Each span and its parent. */
+/** Each span and its parent. A notification is the parent of the sync that it starts. */
 const tree: Record<string, string | undefined> = {
   sync: undefined,
   'sync.cloud': 'sync',
@@ -57,7 +57,7 @@ const tree: Record<string, string | undefined> = {
 /** These spans end in this order, however slow a process is. */
 const stages = ['apply', 'verify', 'agent', 'status', 'inventory']
 
-export async function isOneTrace(collector: Collector, traceId: string): Promise<ReceivedSpan[]> {
+export async function isOneTrace(collector: { spans: ReceivedSpan[] }, traceId: string): Promise<ReceivedSpan[]> {
   const own = () => collector.spans.filter(span => span.traceId === traceId)
   await eventually(() => assert.ok(own().some(({ name }) => name === 'inventory')), { within: 30_000 })
   await eventually(() => {
@@ -69,8 +69,10 @@ export async function isOneTrace(collector: Collector, traceId: string): Promise
   })
   const spans = own()
   const byId = new Map(spans.map(span => [span.spanId, span]))
+  const isNoticed = spans.some(({ name }) => name === 'notice')
+  const parents: typeof tree = { ...tree, 'sync.answers': 'sync', ...(isNoticed && { sync: 'notice' }) }
   for (const { name, parentSpanId } of spans)
-    assert.equal(byId.get(parentSpanId ?? '')?.name, name === 'sync.answers' ? 'sync' : tree[name], `parent of ${name}`)
+    assert.equal(byId.get(parentSpanId ?? '')?.name, parents[name], `parent of ${name}`)
   const ends = stages.map(stage => spans.findLast(({ name }) => name === stage)?.end ?? 0n)
   assert.deepEqual(
     ends,

@@ -29,6 +29,7 @@ const provisionGroups = {
   'oauth2-proxy': /rigs\/oauth2-proxy\/rig\./,
   'older-release': /rigs\/older-release\/rig\./,
   prometheus: /rigs\/prometheus\/rig\./,
+  grafana: /rigs\/grafana\/rig\./,
   'otel-collector': /rigs\/otel-collector\/rig\./,
   images: /rigs\/buildah\./,
   browser: /rigs\/browser\/rig\./,

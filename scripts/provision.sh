@@ -12,6 +12,7 @@
 #   provision.sh oauth2-proxy for `make e2e`: base, and oauth2-proxy (built with Go)
 #   provision.sh older-release for `make e2e`: base, and the first version (built from the git history)
 #   provision.sh prometheus   for `make e2e`: base, and promtool (extracted from a package; no server)
+#   provision.sh grafana      for `make e2e`: base, and the types of Grafana's dashboards (from npm; no server)
 #   provision.sh otel-collector for `make e2e`: base, and an OpenTelemetry collector (built with Go)
 #   provision.sh images       for `make e2e`: base, and buildah
 #   provision.sh browser      for `make e2e`: base, and Chromium with Korean fonts
@@ -21,7 +22,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-group=${1:?base, daemons, kubernetes, cni, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, otel-collector, images, browser, emulator, hypervisor or vm}
+group=${1:?base, daemons, kubernetes, cni, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, grafana, otel-collector, images, browser, emulator, hypervisor or vm}
 
 # command:package of Debian and Ubuntu.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
@@ -49,7 +50,7 @@ case $group in
   openstack) tools=("${base[@]}" "${openstack[@]}") ;;
   rabbitmq) tools=("${base[@]}" "${rabbitmq[@]}") ;;
   postgres) tools=("${base[@]}" "${postgres[@]}") ;;
-  cni | helm | oauth2-proxy | older-release | prometheus | otel-collector) tools=("${base[@]}") ;;
+  cni | helm | oauth2-proxy | older-release | prometheus | grafana | otel-collector) tools=("${base[@]}") ;;
   images) tools=("${base[@]}" "${images[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
   emulator) tools=("${base[@]}" "${emulator[@]}") ;;
@@ -60,7 +61,7 @@ case $group in
     tools=("${base[@]}" "${vm[@]}")
     case " ${guests[*]} " in *arm64*) tools+=("${arm64[@]}") ;; esac
     ;;
-  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, cni, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, otel-collector, images, browser, emulator, hypervisor, vm)" >&2; exit 2 ;;
+  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, cni, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, grafana, otel-collector, images, browser, emulator, hypervisor, vm)" >&2; exit 2 ;;
 esac
 
 # /usr/sbin is not in the PATH of every user.
@@ -152,6 +153,7 @@ if [ "$group" = base ] && [ ! -x "$old_kubectl/kubectl" ] && command -v apt-get 
   rm -rf "$work"
 fi
 if [ "$group" = prometheus ]; then "$here/progress.sh" 'preparing promtool' "$here/../test/rigs/prometheus/fetch.sh"; fi
+if [ "$group" = grafana ]; then "$here/progress.sh" 'preparing the schema of dashboards' "$here/../test/rigs/grafana/fetch.sh"; fi
 if [ "$group" = vm ]; then
   for kind in "${guests[@]}"; do
     "$here/progress.sh" "preparing the image of guest $kind (built once)" "$here/../test/rigs/vm/image.sh" "$kind"

@@ -106,15 +106,27 @@ test('alerts use only possible label values and labels that the expression keeps
   assert.deepEqual(wrong, [])
 })
 
+/** Labels of a legend that the result of its query does not have. */
+function unknownInLegend({ expr, legendFormat }: { expr: string; legendFormat: string }): string[] {
+  const by = /\bby\s*\(([^)]*)\)/.exec(expr)?.[1]
+  const kept = by?.split(',').map(label => label.trim())
+  const own = metricsIn(expr).flatMap(({ name }) => Object.keys(known.get(name)?.labels ?? {}))
+  return [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)]
+    .map(([, label = '']) => label)
+    .filter(label => !(kept ?? [...own, ...always]).includes(label))
+    .map(label => `${expr}: no {{${label}}}`)
+}
+
 test('the Grafana dashboard uses metrics and labels that exist', () => {
-  const dashboard = readFileSync(join(root, 'deployments/helm/files/grafana.json'), 'utf8')
-  const expressions: string[] = []
-  JSON.parse(dashboard, (key, value) => {
-    if (key === 'expr') expressions.push(String(value))
-    return value
-  })
-  assert.ok(expressions.length > 5)
-  assert.deepEqual(expressions.flatMap(unknownIn), [])
+  const { panels }: { panels: { targets: { expr: string; legendFormat: string }[] }[] } = JSON.parse(
+    readFileSync(join(root, 'deployments/helm/files/grafana.json'), 'utf8'),
+  )
+  const targets = panels.flatMap(panel => panel.targets)
+  assert.ok(targets.length > 5)
+  assert.deepEqual(
+    targets.flatMap(target => [...unknownIn(target.expr), ...unknownInLegend(target)]),
+    [],
+  )
 })
 
 test('the check finds an unknown metric and an unknown label', () => {
@@ -122,6 +134,8 @@ test('the check finds an unknown metric and an unknown label', () => {
   assert.deepEqual(unknownIn('sum(multinic_gone) by (state)'), [
     'sum(multinic_gone) by (state): multinic_gone is not a metric',
   ])
+  const expr = 'sum by (state) (multinic_configs)'
+  assert.deepEqual(unknownInLegend({ expr, legendFormat: '{{state}} {{job}}' }), [`${expr}: no {{job}}`])
   assert.deepEqual(unknownIn('multinic_configs{color="red"}'), [
     'multinic_configs{color="red"}: multinic_configs has no label color',
   ])

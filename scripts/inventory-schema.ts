@@ -20,6 +20,13 @@ const remarks: Remarks = {
   holdings: { address: 'canonical, without prefix length', until: 'null while it lasts' },
   events: { what: 'stage/verified, status/Failed, …' },
   history: { what: 'created, config, status, removed', after: 'JSON: the record after the change' },
+  openstack_configs: { config: 'namespace/name', updated_at: 'when its verdicts changed' },
+  verdicts: {
+    port_id: 'empty for a verdict on the VM itself',
+    kind: 'selected, ignored, notManaged',
+    name: 'name of the interface',
+    port_security: 'JSON',
+  },
   sequences: { value: 'last change id, the version of all data' },
   milestones: { name: 'inventory.json imported' },
 }
@@ -33,6 +40,7 @@ const meanings: [one: Table, line: '--' | '..', many: Table, meaning: string][] 
   ['nodes', '..', 'deliveries', 'received'],
   ['nodes', '..', 'events', 'recorded'],
   ['nodes', '..', 'history', 'changed'],
+  ['openstack_configs', '--', 'verdicts', 'decided'],
 ]
 
 interface Column {
@@ -107,6 +115,7 @@ const texts: Record<Language, { title: string; text: string; notes: readonly str
       'The state of a node before a change is the `after` of its previous entry.',
       '`holdings` is the index of `GET /v1/inventory/holders`: which interface had which address, MAC address and port, and when. It outlives its node like the history.',
       '`history`, `deliveries` and `events` outlive their node (dotted lines). Their ids come from one sequence that is locked until the commit. A client that has seen id n has therefore missed nothing below n, and server-sent events resume from it.',
+      '`verdicts` has what the last sync of each OpenstackConfig decided about each port and VM. The operator writes it in the transaction of the records. It is deleted with its OpenstackConfig and has no history.',
       'Times are UTC text of a fixed width, so text order is time order.',
       'History is kept for `INVENTORY_HISTORY_DAYS` (365), together with the entries that describe the state at that time.',
       'Size in SQLite: a node with 10 interfaces takes 36 KiB with its first history entry, and 10 KiB for each further change. A node with one interface takes 6 KiB and 2.5 KiB. 10,000 nodes with 10 interfaces take 360 MiB, and one change per day on each adds 95 MiB per day.',
@@ -123,6 +132,7 @@ const texts: Record<Language, { title: string; text: string; notes: readonly str
       '변경 전 노드의 상태는 이전 항목의 `after`입니다.',
       '`holdings`는 `GET /v1/inventory/holders`의 인덱스입니다. 어느 인터페이스가 어떤 주소, MAC 주소, 포트를 언제 가졌는지 기록하며, 이력처럼 노드가 삭제되어도 남습니다.',
       '`history`, `deliveries`, `events`는 노드가 삭제되어도 남습니다(점선). id는 커밋할 때까지 잠기는 시퀀스 하나에서 나오므로, id n을 본 클라이언트는 n 아래를 놓치지 않으며 server-sent events를 거기서 이어 받습니다.',
+      '`verdicts`에는 각 OpenstackConfig의 마지막 동기화가 포트와 VM마다 내린 판정이 있습니다. operator가 레코드와 같은 트랜잭션으로 기록하며, OpenstackConfig와 함께 삭제되고 이력은 남기지 않습니다.',
       '시각은 길이가 고정된 UTC 텍스트이므로 텍스트 순서가 시간 순서입니다.',
       '이력은 `INVENTORY_HISTORY_DAYS`(365)일 동안 보관하며, 그 시점의 상태를 나타내는 항목도 함께 보관합니다.',
       'SQLite에서의 크기: 인터페이스가 10개인 노드는 첫 이력을 포함해 36 KiB, 이후 변경마다 10 KiB를 씁니다. 인터페이스가 하나인 노드는 6 KiB와 2.5 KiB입니다. 인터페이스가 10개인 노드 10,000개는 360 MiB이고, 노드마다 하루에 한 번 변경하면 하루에 95 MiB가 늘어납니다.',

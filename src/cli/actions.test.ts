@@ -7,10 +7,10 @@ import { after, before, test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { grant, rules } from '../../test/support/access.ts'
 import { type Run, runner } from '../../test/support/cli.ts'
-import { aWrite } from '../../test/support/inventory.ts'
+import { aWrite, someVerdicts } from '../../test/support/inventory.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
-import { type OperatorVerdict, type PlanAnswer, planPath, verdictsPath } from '../contract/operator-api.ts'
+import { type OperatorVerdict, type PlanAnswer, planPath } from '../contract/operator-api.ts'
 import { type RunningInventory, startInventory } from '../inventory/main.ts'
 import { HttpProblem } from '../server/server.ts'
 import { silent } from '../telemetry/log.ts'
@@ -43,22 +43,13 @@ before(async () => {
   cluster = await startTargetCluster()
   const tokens = join(dir, 'tokens.yaml')
   await writeFile(tokens, stringify({ tokens: [{ user: 'reader', token }] }))
-  await grant(cluster.kube, 'reader', [rules.readInventory])
+  await grant(cluster.kube, 'reader', [rules.readInventory, rules.readConfigs])
   await writeFile(join(dir, 'token'), `${token}\n`)
   const usual = { log: silent }
   open = await startInventory({
     ...usual,
     env: { INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'open.db'), INVENTORY_ANONYMOUS_ACCESS: 'true' },
     addRoutes(app) {
-      app.get(verdictsPath, async request => {
-        const { port, vm, taken, providerId } = request.query as Record<string, string | undefined>
-        const asked = (one: OperatorVerdict) =>
-          (port === undefined || one.portId === port) &&
-          (vm === undefined || one.vm === vm) &&
-          (taken === undefined || one.reason === 'Selected') &&
-          (providerId === undefined || one.providerId === providerId)
-        return { verdicts: verdicts.filter(asked) }
-      })
       app.post(planPath, async request => {
         planned = request.body as OpenstackConfig
         if (!planned.spec.vmNames)
@@ -85,7 +76,7 @@ before(async () => {
     reason: id === 0 ? 'Configured' : 'InterfaceNameInUse',
     ...(id === 1 && { message: 'eth7 is called multinic1', stages: { seen: '2026-01-01T10:00:00Z' } }),
   }))
-  await open.recorder.put([w1, aWrite('w2')])
+  await open.recorder.put([w1, aWrite('w2')], [someVerdicts(verdicts)])
   await open.recorder.put([
     { ...w1, state: 'Failed', reason: 'ApplyFailed', interfaces: states, why: 'told by the node' },
   ])
@@ -176,11 +167,20 @@ test('why of a VM that Nova does not know is reported although no node has it', 
   assert.match((await multinic('why', 'vm-gone')).out, /^VM vm-gone {2}ignored/)
 })
 
-test('why without an operator shows what the inventory has, and says what is missing', async () => {
-  const { code, out, notes } = await multinic('why', 'w2', '--operator', closed.url)
+test('why without verdicts shows what the inventory has, and says what is missing', async () => {
+  await closed.recorder.put([aWrite('w2')])
+  const { code, out, notes } = await multinic(
+    'why',
+    'w2',
+    '--inventory',
+    closed.url,
+    '--token-file',
+    join(dir, 'token'),
+  )
   assert.equal(code, 0)
   assert.match(out, /^node w2/)
-  assert.match(notes.join(), /no operator responds at this URL/)
+  assert.match(notes.join(), /no operator of this version has written verdicts/)
+  await closed.recorder.put([aWrite('w2', { removed: true })])
 })
 
 test('why without a match ends with no', async () => {

@@ -211,11 +211,11 @@ function apiOf(io: Io, flags: Flags): Api {
   return connectApi(accessFrom(flags, io))
 }
 
-/** The inventory responds without the operator too: the command shows what is known and says what is missing. */
+/** An inventory has records without verdicts too: the command shows what is known and says what is missing. */
 async function verdictsOf(io: Io, api: Api, queries: readonly Query[]): Promise<OperatorVerdict[]> {
   try {
     const lists = await Promise.all(queries.map(api.verdicts))
-    if (!lists[0]) io.note(textsOf(io).noOperator)
+    if (!lists[0]) io.note(textsOf(io).noVerdicts)
     return lists.flatMap(list => list ?? [])
   } catch (error) {
     if (!(error instanceof CliError)) throw error

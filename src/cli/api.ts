@@ -40,7 +40,7 @@ export interface Api {
   search(q: string, limit: number): Promise<SearchHit[]>
   holders(q: string): Promise<HoldersAnswer>
   csv(query?: Query): Promise<string>
-  /** Undefined if no operator responds at this URL. */
+  /** Undefined if the inventory has none of any operator. */
   verdicts(query: Query): Promise<OperatorVerdict[] | undefined>
   plan(config: unknown): Promise<PlanAnswer>
 }
@@ -64,7 +64,7 @@ export function connectApi({ inventory, operator, token }: Access): Api {
       while (next !== undefined) {
         const answer: Answer = await ask(await inventory(), next, token)
         all.push(...parsed(answer, z.array(inventoryRecord)))
-        next = /<(\/[^<>]*)>; *rel="next"/.exec(answer.link)?.[1]
+        next = nextPage(answer)
       }
       return all
     },
@@ -82,8 +82,15 @@ export function connectApi({ inventory, operator, token }: Access): Api {
       return harmless(answer.text)
     },
     async verdicts(query) {
-      const answer = await ask(await operator(), withQuery(verdictsPath, query), token)
-      return [204, 404].includes(answer.status) ? undefined : parsed(answer, verdictsAnswer).verdicts
+      const all: OperatorVerdict[] = []
+      let next: string | undefined = withQuery(verdictsPath, query)
+      while (next !== undefined) {
+        const answer: Answer = await ask(await inventory(), next, token)
+        if ([204, 404].includes(answer.status)) return undefined
+        all.push(...parsed(answer, verdictsAnswer).verdicts)
+        next = nextPage(answer)
+      }
+      return all
     },
     async plan(config) {
       const answer = await ask(await operator(), planPath, token, config)
@@ -100,6 +107,8 @@ interface Answer {
   text: string
   link: string
 }
+
+const nextPage = ({ link }: Answer) => /<(\/[^<>]*)>; *rel="next"/.exec(link)?.[1]
 
 /** Larger than any inventory. Compressed responses count uncompressed. */
 const maxResponseBytes = 64 * 1024 * 1024

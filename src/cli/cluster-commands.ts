@@ -21,7 +21,6 @@ export function clusterCommands(io: Io, ended: (ending: Ending) => void): Comman
   const doctor = ofCluster('doctor', help.doctor)
     .option('--url <address...>', help.doctorUrl)
     .option('--inventory <url>', help.inventory)
-    .option('--operator <url>', help.operatorUrl)
     .option('--token-file <file>', help.tokenFile)
     .option('--send-token', help.sendToken)
     .addOption(new Option('-o, --output <format>', help.output).choices(['json', 'yaml']))

@@ -60,7 +60,6 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
   const why = reading('why', help.why, ...allFormats)
     .argument('<what>', help.whyWhat)
     .addOption(provider())
-    .addOption(operator())
     .addOption(watch())
     .action(run((actions, io, flags, what: string) => actions.why(io, flags, what)))
 
@@ -104,7 +103,6 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
 
   const check = reading('check', help.check, ...allFormats)
     .addOption(provider())
-    .addOption(operator())
     .addOption(selector())
     .addOption(new Option('--now <node>', help.checkNow).conflicts(['watch', 'selector']))
     .option('-n, --namespace <name>', help.namespace)

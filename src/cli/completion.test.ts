@@ -25,7 +25,7 @@ const cases: Record<string, [typed: string[], offers: string[]]> = {
     ['multinic', 'check', '-o', ''],
     ['wide', 'json', 'yaml', 'csv'],
   ],
-  'an option by its beginning': [['multinic', 'why', 'x', '--op'], ['--operator']],
+  'an option by its beginning': [['multinic', 'plan', '--op'], ['--operator']],
   'a shell': [['multinic', 'completion', 'z'], ['zsh']],
   'nodes by their beginning': [['multinic', 'why', 'w'], ['w1']],
   'nothing for an address': [['multinic', 'check', '--inventory', ''], []],

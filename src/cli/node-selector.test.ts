@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Run, runner } from '../../test/support/cli.ts'
 import { type ControllerCluster, startControllerCluster } from '../../test/support/controller-cluster.ts'
-import { aWrite } from '../../test/support/inventory.ts'
+import { aWrite, someVerdicts } from '../../test/support/inventory.ts'
 import { startOpenInventory } from '../../test/support/open-inventory.ts'
-import { verdictsPath } from '../contract/operator-api.ts'
 import type { RunningInventory } from '../inventory/main.ts'
 import { nodes } from '../kube/resources.ts'
 
@@ -31,16 +30,13 @@ before(async () => {
     await cluster.kube.patch(nodes, { name }, { metadata: { labels: own } })
   }
   const late = (name: string) => ({
-    ...{ config: 'ns/main', providerId: 'p1', vm: uuids[name] ?? '', portId: `late-${name}`, name: 'multinic1' },
-    ...{ reason: 'Selected', message: '' },
+    ...{ vm: uuids[name] ?? '', portId: `late-${name}`, name: 'multinic1', reason: 'Selected', message: '' },
   })
-  inventory = await startOpenInventory({
-    addRoutes: app => void app.get(verdictsPath, async () => ({ verdicts: [late('a1'), late('b1')] })),
-  })
+  inventory = await startOpenInventory()
   const writes = ['a1', 'a2', 'b1'].map(name => ({ ...aWrite(name), instanceId: uuids[name] ?? '' }))
   // Another cluster has a node of the same name.
   const other = { ...aWrite('a1', { providerId: 'p2' }), instanceId: '6f1c2a10-0001-4aaa-8bbb-ffffffffffff' }
-  await inventory.recorder.put([...writes, other])
+  await inventory.recorder.put([...writes, other], [someVerdicts([late('a1'), late('b1')])])
   multinic = runner({ KUBECONFIG: cluster.api.kubeconfig, MULTINIC_INVENTORY_URL: inventory.url })
 })
 after(async () => {

@@ -2,22 +2,16 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Run, runner } from '../../test/support/cli.ts'
-import { aWrite } from '../../test/support/inventory.ts'
+import { aWrite, someVerdicts } from '../../test/support/inventory.ts'
 import { startOpenInventory } from '../../test/support/open-inventory.ts'
 import type { InventoryWrite } from '../contract/inventory.ts'
-import { type OperatorVerdict, verdictsPath } from '../contract/operator-api.ts'
 import type { RunningInventory } from '../inventory/main.ts'
 
 let open: RunningInventory
 let multinic: Run
-const verdicts: OperatorVerdict[] = []
 
 before(async () => {
-  open = await startOpenInventory({
-    addRoutes(app) {
-      app.get(verdictsPath, async () => ({ verdicts }))
-    },
-  })
+  open = await startOpenInventory()
   multinic = runner({ MULTINIC_INVENTORY_URL: open.url })
 })
 after(async () => {
@@ -65,9 +59,11 @@ test('experience H6: check, why, status and find compare, show the age of each o
 })
 
 test('experience H6: a selected port that no node has is not as requested', async () => {
-  const port = { config: 'ns/main', providerId: 'p5', vm: 'vm-w5', portId: 'port-w5-0', name: 'multinic0' }
-  verdicts.push({ ...port, reason: 'Selected', message: '' })
-  await open.recorder.put([aWrite('w6', { providerId: 'p5', providerName: 'Seoul 1' })])
+  const port = { vm: 'vm-w5', portId: 'port-w5-0', name: 'multinic0', reason: 'Selected', message: '' }
+  await open.recorder.put(
+    [aWrite('w6', { providerId: 'p5', providerName: 'Seoul 1' })],
+    [someVerdicts([port], { providerId: 'p5' })],
+  )
   const { code, out } = await multinic('check', '--provider', 'p5')
   assert.equal(code, 1)
   assert.match(out, /vm-w5 +multinic0 +Pending +selected, but not delivered yet\n/)

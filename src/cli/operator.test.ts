@@ -41,8 +41,6 @@ before(async () => {
   )
   late = addPort(environment.cloudState, { server: worker, subnet: storage })
   setPortStatus(environment.cloudState, late.id, 'BUILD')
-  await environment.startOperator()
-  await environment.create({})
   inventory = await startInventory({
     env: {
       INVENTORY_ADDR: '127.0.0.1:0',
@@ -52,8 +50,12 @@ before(async () => {
     },
     log: silent,
   })
-  await eventually(() => assert.ok(environment.records.length > 0), { within: 20_000 })
-  await inventory.recorder.put(environment.records)
+  await environment.startOperator({
+    INVENTORY_URL: inventory.url,
+    INVENTORY_TOKEN_FILE: environment.caller.tokenFile,
+  })
+  await environment.create({})
+  await eventually(async () => assert.equal((await inventory.recorder.list(clusterId)).length, 1), { within: 20_000 })
   multinic = runner({
     MULTINIC_INVENTORY_URL: inventory.url,
     MULTINIC_OPERATOR_URL: environment.operatorUrl(),

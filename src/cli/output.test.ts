@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { parse } from 'yaml'
 import { type Run, runner } from '../../test/support/cli.ts'
-import { aWrite } from '../../test/support/inventory.ts'
+import { aWrite, someVerdicts } from '../../test/support/inventory.ts'
 import { startOpenInventory } from '../../test/support/open-inventory.ts'
-import { verdictsPath } from '../contract/operator-api.ts'
 import type { RunningInventory } from '../inventory/main.ts'
 
 let inventory: RunningInventory
@@ -13,20 +12,7 @@ let multinic: Run
 const seen = '2026-01-01T10:00:00Z'
 
 before(async () => {
-  inventory = await startOpenInventory({
-    addRoutes(app) {
-      const skipped = {
-        config: 'ns/main',
-        vm: 'vm-w1',
-        portId: 'port-late',
-        reason: 'DeviceOwnerNotAllowed',
-        message: 'odd',
-      }
-      app.get(verdictsPath, async request => ({
-        verdicts: (request.query as { vm?: string }).vm === 'vm-w1' ? [skipped] : [],
-      }))
-    },
-  })
+  inventory = await startOpenInventory()
   const w1 = aWrite('w1', { nics: 2 })
   const interfaces = w1.config.interfaces.map(({ macAddress, portId = '' }) => ({
     macAddress,
@@ -35,7 +21,8 @@ before(async () => {
     stages: { seen },
     observed: { link: 'up' as const },
   }))
-  await inventory.recorder.put([w1])
+  const ignored = { vm: 'vm-w1', portId: 'port-late', reason: 'DeviceOwnerNotAllowed', message: 'odd' }
+  await inventory.recorder.put([w1], [someVerdicts([ignored], { config: 'ns/main' })])
   await inventory.recorder.put([{ ...w1, state: 'Configured', interfaces, why: 'reported' }, aWrite('w2')])
   multinic = runner({ MULTINIC_INVENTORY_URL: inventory.url })
 })

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { agentRollout, interfaceSchema, interfaceStatus, nodeConfigStatus, states } from './node-config.ts'
+import { verdictWrite } from './operator-api.ts'
 import { stages } from './stages.ts'
 import { opaqueId, tenantName, timestamp } from './text.ts'
 
@@ -83,7 +84,17 @@ export const inventoryWrite = z
 export const maxWrites = 200
 /** Twice as long as that many records with ten interfaces each. */
 export const maxRecordsBytes = 16 * 1024 * 1024
-export const inventoryWrites = z.object({ records: z.array(inventoryWrite).max(maxWrites) })
+export const inventoryWrites = z.object({
+  records: z.array(inventoryWrite).max(maxWrites),
+  verdicts: z
+    .array(verdictWrite)
+    .max(maxWrites)
+    .optional()
+    .meta({ description: 'Verdicts of the operator. Stored in the same transaction as the records.' }),
+})
+export const inventoryWritten = z
+  .object({ verdicts: z.int32().meta({ description: 'Number of ranges of verdicts that are stored.' }) })
+  .meta({ description: 'Answer to a write with verdicts. An inventory of an older version does not store them.' })
 export const recordsPath = '/v1/inventory/records'
 /** The records of one provider. */
 export const providerRecordsPath = '/v1/interfaces/node-configs'

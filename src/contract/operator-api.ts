@@ -1,19 +1,29 @@
 /**
- * The operator's API: the verdict on every port and VM, and dry runs of an OpenstackConfig.
+ * The operator's verdict on every port and VM, which the inventory stores, and its API for dry runs of an OpenstackConfig.
  */
 import { z } from 'zod'
 import { interfaceSchema } from './node-config.ts'
+import { choiceParameter, integerParameter } from './openapi.ts'
+import { opaqueId, tenantName } from './text.ts'
 
 export { type VerdictKind, verdictKind } from './verdict-kind.ts'
 
 export const verdictsPath = '/v1/operator/verdicts'
+export const maxVerdictsPerPage = 5_000
 export const verdictsQuery = {
   config: 'namespace/name of an OpenstackConfig.',
   port: 'Port id.',
   vm: 'VM id or entry of vmNames.',
   providerId: 'Only objects that deliver to this Biz cluster.',
-  taken: 'true: only selected ports. false: only ignored ports and VMs, without ports outside the selected subnets.',
-  limit: 'Page size; the Link header points to the next page.',
+  taken: choiceParameter(
+    'true: only selected ports. false: only ignored ports and VMs, without ports outside the selected subnets.',
+    ['true', 'false'],
+  ),
+  limit: integerParameter(
+    `Page size; the Link header points to the next page. Default: ${maxVerdictsPerPage}.`,
+    1,
+    maxVerdictsPerPage,
+  ),
   cursor: 'Start of the next page, from the Link header.',
 } as const
 
@@ -46,6 +56,45 @@ export const verdict = z
   .meta({ description: 'Verdict on a port or VM, with its reason.' })
 
 export const verdictsAnswer = z.object({ verdicts: z.array(verdict) })
+
+/** A database cannot store the character NUL. */
+const storedText = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .regex(/^[^\0]*$/)
+
+/** Verdicts that the operator writes at once. */
+export const maxVerdictsPerWrite = 1_500
+
+export const verdictWrite = z
+  .object({
+    providerId: opaqueId.regex(/^[^\0]*$/),
+    config: storedText(317).meta({ description: 'namespace/name of the OpenstackConfig.' }),
+    after: storedText(255)
+      .optional()
+      .meta({ description: 'The VMs after this one, in byte order. Absent: from the first.' }),
+    upTo: storedText(255).optional().meta({ description: 'The VMs up to this one. Absent: to the last.' }),
+    removed: z
+      .boolean()
+      .optional()
+      .meta({ description: 'The OpenstackConfig was deleted: all its verdicts are deleted.' }),
+    verdicts: z
+      .array(
+        verdict.omit({ config: true, providerId: true, remedy: true }).extend({
+          vm: storedText(255),
+          vmName: tenantName.regex(/^[^\0]*$/).optional(),
+          portId: storedText(255).optional(),
+          reason: storedText(128),
+          message: storedText(1_024),
+          name: storedText(64).optional(),
+        }),
+      )
+      .max(maxVerdictsPerWrite),
+  })
+  .meta({
+    description: 'All verdicts of an OpenstackConfig on a range of VMs. They replace the stored ones on these VMs.',
+  })
 
 export const plannedNode = z
   .object({
@@ -84,5 +133,6 @@ export const planAnswer = z.object({
   error: z.object({ reason: z.string(), message: z.string(), remedy: z.string().optional() }).optional(),
 })
 
+export type VerdictWrite = z.infer<typeof verdictWrite>
 export type OperatorVerdict = z.infer<typeof verdict>
 export type PlanAnswer = z.infer<typeof planAnswer>

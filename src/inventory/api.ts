@@ -8,6 +8,7 @@ import {
   holdersAnswer,
   inventoryRecord,
   inventoryWrites,
+  inventoryWritten,
   maxRecordsBytes,
   providerCatalog,
   providerRecordsPath,
@@ -17,6 +18,7 @@ import {
 } from '../contract/inventory.ts'
 import { states } from '../contract/node-config.ts'
 import { type Api, choiceParameter, integerParameter, timeParameter } from '../contract/openapi.ts'
+import { verdictsAnswer, verdictsPath, verdictsQuery } from '../contract/operator-api.ts'
 
 const headers = {
   authorization:
@@ -153,13 +155,29 @@ export const inventoryApi: Api = {
     {
       method: 'put',
       path: recordsPath,
-      summary: 'Write node records. Each difference becomes a history entry.',
+      summary: 'Write node records and verdicts. Each difference of a record becomes a history entry.',
       headers,
       required: ['authorization'],
       body: inventoryWrites,
       maxBodyBytes: maxRecordsBytes,
-      answers: { 204: { description: 'All records are stored.' } },
+      answers: {
+        200: { description: 'All records and verdicts are stored.', body: inventoryWritten },
+        204: { description: 'All records are stored. The request had no verdicts.' },
+      },
       problems: [400, 413, 415, ...common],
+    },
+    {
+      method: 'get',
+      path: verdictsPath,
+      summary: 'List verdicts of the last syncs: why a port is, or is not, an interface of its node.',
+      headers: { ...headers, authorization: 'Bearer token of a caller who may list OpenstackConfigs.' },
+      query: verdictsQuery,
+      answers: {
+        200: { description: 'Verdicts, sorted by provider, OpenstackConfig, VM and port.', body: verdictsAnswer },
+        204: { description: 'No operator has written verdicts.' },
+        ...notModified,
+      },
+      problems: [400, ...common],
     },
     {
       method: 'get',

@@ -16,6 +16,13 @@ import {
   sessionPath,
 } from '../contract/inventory.ts'
 import type { Route } from '../contract/openapi.ts'
+import {
+  maxVerdictsPerPage,
+  maxVerdictsPerWrite,
+  type VerdictWrite,
+  verdictsPath,
+  verdictWrite,
+} from '../contract/operator-api.ts'
 import { fieldErrors, longListIn, maxErrors, summaryOf } from '../contract/problem.ts'
 import { type Access, type Caller, providerRight } from '../server/access.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
@@ -25,12 +32,13 @@ import { createApp, HttpProblem } from '../server/server.ts'
 import { sessionHandlers } from '../server/session.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
-import { readRight } from './access.ts'
+import { readRight, verdictsRight } from './access.ts'
 import { interfacesPath, inventoryApi, inventoryPath, maxEntries, maxId, maxPageSize, rootPath } from './api.ts'
 import { csvOf } from './csv.ts'
 import { serveDashboard } from './dashboard.ts'
 import {
   cursorOf,
+  cursorOfVerdict,
   filterFrom,
   integerValue,
   optionalValue,
@@ -38,6 +46,7 @@ import {
   queryValues,
   singleProvider,
   timeValue,
+  verdictFilterFrom,
 } from './query.ts'
 import { withRemedies } from './rows.ts'
 import type { Store } from './store.ts'
@@ -104,7 +113,8 @@ export function createInventoryApp({
     reply: FastifyReply,
   ): Promise<void> {
     const caller = await access.callerOf(request, reply, { known: method !== 'get' })
-    if (method === 'get') await requireRead(caller, path, request)
+    if (path === verdictsPath) await access.require(caller, verdictsRight(queryValues(request)['config']))
+    else if (method === 'get') await requireRead(caller, path, request)
     callers.set(request, caller)
   }
 
@@ -228,11 +238,24 @@ export function createInventoryApp({
     },
 
     [`put ${recordsPath}`]: async (request, reply) => {
-      const records = recordsFrom(request.body)
-      await requireWrite(callers.get(request) as Caller, records)
-      await store.put(records)
+      const { records, verdicts } = writesFrom(request.body)
+      await requireWrite(callers.get(request) as Caller, [...records, ...(verdicts ?? [])])
+      await store.put(records, verdicts)
       metrics.count('inventory_writes_total', records.length)
-      return reply.code(204).send()
+      return verdicts ? { verdicts: verdicts.length } : reply.code(204).send()
+    },
+
+    [`get ${verdictsPath}`]: async (request, reply) => {
+      const query = queryValues(request)
+      const limit = integerValue(query, 'limit', 1, maxVerdictsPerPage) ?? maxVerdictsPerPage
+      const filter = { ...verdictFilterFrom(query), limit: limit + 1 }
+      if (isNotModified(request, reply, await store.version())) return reply.code(304).send()
+      const found = await store.verdicts(filter)
+      if (!found) return reply.code(204).send()
+      const page = found.slice(0, limit)
+      const last = page.at(-1)
+      if (last && page.length < found.length) reply.header('link', nextLink(request.url, cursorOfVerdict(last)))
+      return { verdicts: page }
     },
 
     [`get ${interfacesPath}/providers`]: (request, reply) => sendJson(request, reply, () => store.providers()),
@@ -261,22 +284,40 @@ export function createInventoryApp({
   return app
 }
 
-/** Validates record by record and stops after `maxErrors` errors. */
-function recordsFrom(body: unknown): InventoryWrite[] {
-  const { records } = z.object({ records: z.array(z.unknown()).max(maxWrites) }).safeParse(body).data ?? {}
+interface Writes {
+  records: InventoryWrite[]
+  verdicts?: VerdictWrite[]
+}
+
+const lists = z.object({
+  records: z.array(z.unknown()).max(maxWrites),
+  verdicts: z.array(z.unknown()).max(maxWrites).optional(),
+})
+
+/** Validates entry by entry and stops after `maxErrors` errors. */
+function writesFrom(body: unknown): Writes {
+  const { records, verdicts } = lists.safeParse(body).data ?? {}
   const errors: FieldError[] = []
-  const valid: InventoryWrite[] = []
-  if (!records) errors.push({ path: 'records', message: `must be a list of at most ${maxWrites} records` })
-  for (const [position, record] of records?.entries() ?? []) {
-    if (errors.length >= maxErrors) break
-    const tooLong = longListIn(record, maxListLength, ['records', position])
-    const parsed = tooLong ? undefined : inventoryWrite.safeParse(record)
-    if (tooLong) errors.push(tooLong)
-    else if (parsed?.success) valid.push(parsed.data)
-    else if (parsed) errors.push(...fieldErrors(parsed.error, `records[${position}]`))
+  if (!records)
+    errors.push({ path: 'records', message: `must be a list of at most ${maxWrites} records, like verdicts` })
+  function valid<T>(name: keyof Writes, entries: readonly unknown[], schema: z.ZodType<T>, maxLength: number): T[] {
+    const found: T[] = []
+    for (const [position, entry] of entries.entries()) {
+      if (errors.length >= maxErrors) break
+      const tooLong = longListIn(entry, maxLength, [name, position])
+      const parsed = tooLong ? undefined : schema.safeParse(entry)
+      if (tooLong) errors.push(tooLong)
+      else if (parsed?.success) found.push(parsed.data)
+      else if (parsed) errors.push(...fieldErrors(parsed.error, `${name}[${position}]`))
+    }
+    return found
+  }
+  const writes = {
+    records: valid('records', records ?? [], inventoryWrite, maxListLength),
+    ...(verdicts && { verdicts: valid('verdicts', verdicts, verdictWrite, maxVerdictsPerWrite) }),
   }
   if (errors.length > 0) throw new HttpProblem(400, `invalid body: ${summaryOf(errors)}`, errors.slice(0, maxErrors))
-  return valid
+  return writes
 }
 
 /** Sends every history entry after `after`, in order, until the reader disconnects. */

@@ -3,11 +3,9 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { InventoryRecord, InventoryWrite } from '../contract/inventory.ts'
-import type { Route } from '../contract/openapi.ts'
-import { verdictsPath, verdictsQuery } from '../contract/operator-api.ts'
+import type { VerdictWrite } from '../contract/operator-api.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
 import type { Access } from '../server/access.ts'
-import { serveApi } from '../server/routes.ts'
 import { listen } from '../server/server.ts'
 import { measureCalls } from '../telemetry/client-metrics.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -27,19 +25,15 @@ export interface StartOptions {
 }
 
 export interface RunningInventory {
-  recorder: { put(writes: InventoryWrite[]): Promise<void>; list(providerId: string): Promise<InventoryRecord[]> }
+  recorder: {
+    /** Reports that the verdicts are stored too. */
+    put(writes: InventoryWrite[], verdicts?: VerdictWrite[]): Promise<boolean>
+    list(providerId: string): Promise<InventoryRecord[]>
+  }
   url: string
   close(): Promise<void>
 }
 
-/** The dashboard gets an empty response instead of an error. */
-const noVerdicts: Route = {
-  method: 'get',
-  path: verdictsPath,
-  summary: 'Verdicts of the operator: none, because no operator runs in this process.',
-  query: verdictsQuery,
-  answers: { 204: { description: 'No operator.' } },
-}
 const dayMs = 24 * 3_600_000
 
 export async function startInventory(options: StartOptions): Promise<RunningInventory> {
@@ -55,8 +49,7 @@ export async function startInventory(options: StartOptions): Promise<RunningInve
   })
   const { INVENTORY_WEB_DIR: webDir, INVENTORY_RATE_LIMIT: rateLimit } = settings
   const app = createInventoryApp({ store, access, log, metrics, webDir, rateLimit })
-  if (addRoutes) addRoutes(app, access)
-  else serveApi(app, { routes: [noVerdicts] }, { [`get ${verdictsPath}`]: async (_, reply) => reply.code(204).send() })
+  addRoutes?.(app, access)
   const pruneTimer = setInterval(() => void prune(), dayMs)
   pruneTimer.unref()
   await prune()
@@ -80,7 +73,11 @@ export async function startInventory(options: StartOptions): Promise<RunningInve
     const url = await listen(app, settings.INVENTORY_ADDR)
     log.info('inventory listening', { url })
     onListen?.(url)
-    return { recorder: { put: store.put, list: providerId => store.list({ providerId }) }, url, close }
+    const recorder: RunningInventory['recorder'] = {
+      put: (writes, verdicts) => store.put(writes, verdicts).then(() => true),
+      list: providerId => store.list({ providerId }),
+    }
+    return { recorder, url, close }
   } catch (error) {
     await close()
     throw error

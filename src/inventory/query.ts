@@ -3,9 +3,12 @@
  */
 import type { FastifyRequest } from 'fastify'
 import type { InventoryRecord } from '../contract/inventory.ts'
+import type { OperatorVerdict } from '../contract/operator-api.ts'
+import type { VerdictKind } from '../contract/verdict-kind.ts'
 import { queryOf } from '../server/routes.ts'
 import { HttpProblem } from '../server/server.ts'
 import type { Filter } from './filter.ts'
+import { type Position, positionOf, type VerdictFilter } from './verdicts.ts'
 
 export type Query = Record<string, string | undefined>
 
@@ -29,6 +32,21 @@ export function filterFrom(query: Query): Filter {
     ...optionalValue('source', query),
     ...optionalValue('q', query),
     ...(query['cursor'] === undefined ? {} : { after: cursorFrom(query['cursor']) }),
+  }
+}
+
+/** By the value of `taken`. */
+const kinds: Partial<Record<string, VerdictKind>> = { true: 'selected', false: 'ignored' }
+
+export function verdictFilterFrom(query: Query): Omit<VerdictFilter, 'limit'> {
+  const kind = kinds[query['taken'] ?? '']
+  return {
+    ...optionalValue('config', query),
+    ...optionalValue('port', query),
+    ...optionalValue('vm', query),
+    ...optionalValue('providerId', query),
+    ...(kind && { kind }),
+    ...(query['cursor'] !== undefined && { after: textsFrom(query['cursor'], 5) as unknown as Position }),
   }
 }
 
@@ -69,13 +87,27 @@ export function singleProvider(nodeName: string, providerIds: readonly string[])
 
 /** Cursor of the page after this record. */
 export function cursorOf({ providerId, nodeName }: InventoryRecord): string {
-  return Buffer.from(JSON.stringify([providerId, nodeName])).toString('base64url')
+  return cursorAt([providerId, nodeName])
+}
+
+/** Cursor of the page after this verdict. */
+export function cursorOfVerdict(verdict: OperatorVerdict): string {
+  return cursorAt(positionOf(verdict))
+}
+
+function cursorAt(texts: readonly string[]): string {
+  return Buffer.from(JSON.stringify(texts)).toString('base64url')
 }
 
 function cursorFrom(text: string): { providerId: string; nodeName: string } {
+  const [providerId = '', nodeName = ''] = textsFrom(text, 2)
+  return { providerId, nodeName }
+}
+
+function textsFrom(cursor: string, length: number): string[] {
   try {
-    const [providerId, nodeName] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
-    if (typeof providerId === 'string' && typeof nodeName === 'string') return { providerId, nodeName }
+    const texts = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    if (Array.isArray(texts) && texts.length === length && texts.every(text => typeof text === 'string')) return texts
   } catch {
     // The error below covers this case.
   }

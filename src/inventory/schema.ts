@@ -4,6 +4,8 @@
  * SQLite and PostgreSQL share the schema: documents are JSON text; times are UTC text of fixed width, so that text order is
  * time order; IDs come from the `sequences` table, so that ID order is commit order.
  */
+import type { VerdictKind } from '../contract/verdict-kind.ts'
+
 export interface ProviderRow {
   provider_id: string
   first_seen_at: string
@@ -98,6 +100,32 @@ export interface HistoryRow {
   after: string | null
 }
 
+/** An OpenstackConfig whose verdicts the operator wrote. */
+export interface OpenstackConfigRow {
+  provider_id: string
+  /** namespace/name. */
+  config: string
+  /** When its verdicts changed. */
+  updated_at: string
+}
+
+/** The verdict of the last sync of an OpenstackConfig on a port or VM. */
+export interface VerdictRow {
+  provider_id: string
+  config: string
+  vm: string
+  /** Empty for a verdict on the VM itself. */
+  port_id: string
+  reason: string
+  kind: VerdictKind
+  message: string
+  vm_name: string | null
+  /** Name of the interface. */
+  name: string | null
+  /** JSON. */
+  port_security: string | null
+}
+
 export interface SequenceRow {
   name: string
   value: number
@@ -118,6 +146,8 @@ export interface Tables {
   deliveries: DeliveryRow
   events: EventRow
   history: HistoryRow
+  openstack_configs: OpenstackConfigRow
+  verdicts: VerdictRow
   sequences: SequenceRow
   milestones: MilestoneRow
 }

@@ -10,6 +10,7 @@ import type {
   ProviderCatalog,
   SearchHit,
 } from '../contract/inventory.ts'
+import type { OperatorVerdict, VerdictWrite } from '../contract/operator-api.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Database, Engine } from './database.ts'
 import type { Filter } from './filter.ts'
@@ -23,10 +24,12 @@ import { recordFrom } from './rows.ts'
 import type { NodeRow } from './schema.ts'
 import { find, matchesPrefix } from './search.ts'
 import { openSqlite } from './sqlite.ts'
-import { putChunk } from './write.ts'
+import { findVerdicts, hasConfigs, putVerdicts, type VerdictFilter } from './verdicts.ts'
+import { putChunk, takeIds } from './write.ts'
 
 export interface Store {
-  put(writes: readonly InventoryWrite[]): Promise<void>
+  /** The verdicts are stored in the same transaction as the last of the records. */
+  put(writes: readonly InventoryWrite[], verdicts?: readonly VerdictWrite[]): Promise<void>
   list(filter?: Filter): Promise<InventoryRecord[]>
   /** The same in pages, now or at a past time, so that memory stays bounded with many nodes. */
   pages(filter?: Filter, at?: string): AsyncGenerator<InventoryRecord[]>
@@ -39,6 +42,8 @@ export interface Store {
   find(q: string, limit?: number): Promise<SearchHit[]>
   /** Interfaces that have or ever had this address, MAC address or port. */
   holders(q: string): Promise<HoldersAnswer>
+  /** Undefined if no operator has written verdicts. */
+  verdicts(filter: VerdictFilter): Promise<OperatorVerdict[] | undefined>
   /** Changes with every write; used as ETag. */
   version(): Promise<string>
   /** Calls the listener after every change. Returns a function that unsubscribes it. */
@@ -82,25 +87,34 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return createStore(engine, now, onReady)
 }
 
-type Put = (writes: readonly InventoryWrite[], timeOf?: (write: InventoryWrite) => string | undefined) => Promise<void>
+type Put = (
+  writes: readonly InventoryWrite[],
+  timeOf?: (write: InventoryWrite) => string | undefined,
+  verdicts?: readonly VerdictWrite[],
+) => Promise<void>
 
 function createPut(
   { db, lockForWrite, notifyReplicas }: Engine,
   now: () => Date,
   onChange: (changes: readonly Change[]) => void = () => {},
 ): Put {
-  return async (writes, timeOf) => {
-    for (let start = 0; start < writes.length; start += chunkSize) {
+  return async (writes, timeOf, verdicts = []) => {
+    for (let start = 0; start < writes.length || (start === 0 && verdicts.length > 0); start += chunkSize) {
       const chunk = writes.slice(start, start + chunkSize)
-      const changes = await db.transaction().execute(async tx => {
+      const isLast = start + chunkSize >= writes.length
+      const { changes, isChanged } = await db.transaction().execute(async tx => {
         await lockForWrite(tx)
-        const planned = await putChunk(tx, chunk, write => timeOf?.(write) ?? now().toISOString())
-        if (planned.length > 0) await notifyReplicas(tx)
-        return planned
+        const changes = await putChunk(tx, chunk, write => timeOf?.(write) ?? now().toISOString())
+        const verdictsChanged = isLast && (await putVerdicts(tx, verdicts, now))
+        // A changed record has taken one already.
+        if (verdictsChanged && changes.length === 0) await takeIds(tx, 1)
+        const isChanged = verdictsChanged || changes.length > 0
+        if (isChanged) await notifyReplicas(tx)
+        return { changes, isChanged }
       })
-      if (changes.length > 0) onChange(changes)
+      if (isChanged) onChange(changes)
       // Its promises are settled at once: without this, the thread would be blocked until the last chunk is written.
-      if (start + chunkSize < writes.length) await new Promise(setImmediate)
+      if (!isLast) await new Promise(setImmediate)
     }
   }
 }
@@ -131,7 +145,7 @@ function createStore(engine: Engine, now: () => Date, onReady: (port: ReadyPort)
   }
 
   return {
-    put: writes => put(writes),
+    put: (writes, verdicts) => put(writes, undefined, verdicts),
 
     list: filter => collect(pages(filter)),
     pages,
@@ -161,6 +175,8 @@ function createStore(engine: Engine, now: () => Date, onReady: (port: ReadyPort)
         .execute()
       return catalogOf(rows)
     },
+
+    verdicts: async filter => ((await hasConfigs(engine)) ? findVerdicts(db, filter) : undefined),
 
     providersOf: nodeName => providersOf(db, nodeName),
 

@@ -176,7 +176,7 @@ async function writeHistory(tx: Tx, changes: readonly PlannedWrite[]): Promise<v
 }
 
 /** Reserves `count` IDs and returns the first. The row stays locked until the commit, so IDs follow the commit order. */
-async function takeIds(tx: Tx, count: number): Promise<number> {
+export async function takeIds(tx: Tx, count: number): Promise<number> {
   const { value } = await tx
     .insertInto('sequences')
     .values({ name: 'changes', value: count })
@@ -191,7 +191,7 @@ async function takeIds(tx: Tx, count: number): Promise<number> {
 }
 
 /** Repeats the last name up to a power of two: few sizes mean few prepared statements (see bulk.ts). */
-function padToPowerOfTwo(names: readonly string[]): string[] {
+export function padToPowerOfTwo(names: readonly string[]): string[] {
   const size = 2 ** Math.ceil(Math.log2(names.length))
   return [...names, ...Array<string>(size - names.length).fill(names.at(-1) ?? '')]
 }

@@ -14,14 +14,9 @@ import {
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
-import { accessOf } from '../../test/support/access.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
-import { planAnswer, planPath, verdictsAnswer, verdictsPath } from '../contract/operator-api.ts'
-import { createApp } from '../server/server.ts'
-import { silent } from '../telemetry/log.ts'
-import { serveOperatorApi } from './app.ts'
-import { createPlanLimit } from './plan-limit.ts'
+import { planAnswer, planPath } from '../contract/operator-api.ts'
 
 let environment: OperatorEnvironment
 let worker: Server
@@ -47,10 +42,6 @@ function authorization(): { authorization: string } {
   return { authorization: `Bearer ${environment.caller.token}` }
 }
 
-async function get(path: string): Promise<unknown> {
-  return (await request(`${environment.operatorUrl()}${path}`, { headers: authorization() })).body.json()
-}
-
 async function plan(body: unknown): Promise<{ status: number; body: unknown }> {
   const answer = await request(`${environment.operatorUrl()}${planPath}`, {
     method: 'POST',
@@ -59,45 +50,6 @@ async function plan(body: unknown): Promise<{ status: number; body: unknown }> {
   })
   return { status: answer.statusCode, body: await answer.body.json() }
 }
-
-test('a verdict has its reason and its remedy', async () => {
-  await eventually(async () => {
-    const { verdicts } = verdictsAnswer.parse(await get(`${verdictsPath}?config=${namespace}/main&port=${late.id}`))
-    assert.deepEqual(verdicts, [
-      {
-        config: `${namespace}/main`,
-        providerId: clusterId,
-        portId: late.id,
-        vm: worker.id,
-        vmName: 'worker-1',
-        reason: 'StatusNotAllowed',
-        message: 'the status of the port is BUILD',
-        remedy: 'Wait until the status changes, or extend openstackPortAllowedStatuses.',
-      },
-    ])
-  })
-  const skipped = verdictsAnswer.parse(await get(`${verdictsPath}?providerId=${clusterId}&taken=false&limit=10`))
-  assert.deepEqual(
-    skipped.verdicts.map(({ portId }) => portId),
-    [late.id],
-  )
-  const { verdicts } = verdictsAnswer.parse(await get(`${verdictsPath}?vm=${worker.id}`))
-  assert.deepEqual(verdicts.map(({ reason, name }) => name ?? reason).sort(), ['StatusNotAllowed', 'multinic0'])
-  for (const { name, portSecurity } of verdicts)
-    assert.deepEqual(portSecurity, name === undefined ? undefined : { enabled: true, allowedAddressPairs: [] })
-})
-
-test('in the app of another component, the access of that component decides', async () => {
-  const app = createApp({ log: silent })
-  const verdicts = () => new Map([['ns/main', [{ vm: 'vm-1', reason: 'VmNotFound' as const, message: 'gone' }]]])
-  const access = await accessOf(environment.api.kubeconfig, environment.caller.tokensFile)
-  serveOperatorApi(app, () => ({ verdicts, dryRun: () => assert.fail(), planLimit: createPlanLimit() }), access)
-  assert.equal((await app.inject(verdictsPath)).statusCode, 401)
-  const answer = await app.inject({ url: `${verdictsPath}?limit=1`, headers: authorization() })
-  assert.equal(verdictsAnswer.parse(answer.json()).verdicts[0]?.vm, 'vm-1')
-  await app.close()
-  await access.close()
-})
 
 test('a dry run returns what would be sent, and changes nothing', async () => {
   const nodes = await environment.nodes()

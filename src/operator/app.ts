@@ -1,27 +1,19 @@
 /**
- * The operator's HTTP API: health, metrics, the verdicts of the last syncs, and dry runs.
+ * The operator's HTTP API: health, metrics and dry runs. Verdicts are in the inventory.
  */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { toWireInterface } from '../contract/interfaces.ts'
 import type { Api } from '../contract/openapi.ts'
 import { type OpenstackConfig, openstackConfig, openstackConfigs, providerIdOf } from '../contract/openstack-config.ts'
-import {
-  type OperatorVerdict,
-  type PlanAnswer,
-  planAnswer,
-  planPath,
-  verdictsAnswer,
-  verdictsPath,
-  verdictsQuery,
-} from '../contract/operator-api.ts'
+import { type OperatorVerdict, type PlanAnswer, planAnswer, planPath } from '../contract/operator-api.ts'
 import { fieldErrors, longListIn } from '../contract/problem.ts'
 import { reasonText } from '../contract/reasons/catalogue.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Access, Caller } from '../server/access.ts'
 import type { ServerMetrics } from '../server/request-metrics.ts'
 import type { Right } from '../server/reviews.ts'
-import { type Handler, nextLink, queryOf, serveApi } from '../server/routes.ts'
+import { type Handler, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
@@ -29,14 +21,9 @@ import { secretsUsedBy } from './credentials.ts'
 import type { Inspection } from './inspect.ts'
 import type { PlanLimit } from './plan-limit.ts'
 import { SyncError } from './sync-error.ts'
-import { pageOf } from './verdict-pages.ts'
 import type { Verdict } from './verdicts.ts'
 
 export interface OperatorApiDeps {
-  /** Verdicts of the last sync of each object, by namespace/name. */
-  verdicts: () => ReadonlyMap<string, readonly Verdict[]>
-  /** The Biz cluster of an object. */
-  providerOf?: (config: string) => string | undefined
   /** Plans and changes nothing. */
   dryRun: (config: OpenstackConfig) => Promise<Inspection>
   planLimit: PlanLimit
@@ -47,27 +34,18 @@ export interface OperatorAppOptions extends OperatorApiDeps {
   log: Log
   metrics: Exposition & ServerMetrics
   ready: () => string[]
+  /** Another replica syncs while this one is no leader. It answers plans all the same. */
+  isLeader: () => boolean
 }
 
 /** vmNames is the longest list of an OpenstackConfig. */
 const maxListLength = 5_000
 
-const authorization = { authorization: 'Bearer token of a caller who may list OpenstackConfigs.' }
-
 export const operatorApi: Api = {
   title: 'MultiNIC operator',
-  description: 'Why a port is or is not an interface of its node, and what an OpenstackConfig would change.',
+  description: 'What an OpenstackConfig would change.',
   version: '1.0',
   routes: [
-    {
-      method: 'get',
-      path: verdictsPath,
-      summary: 'Verdicts of the last syncs.',
-      headers: authorization,
-      query: verdictsQuery,
-      answers: { 200: { description: 'The verdicts.', body: verdictsAnswer } },
-      problems: [400, 401, 403, 503],
-    },
     {
       method: 'post',
       path: planPath,
@@ -83,9 +61,12 @@ export const operatorApi: Api = {
   ],
 }
 
+const standby = { role: 'standby', serves: ['plans'] }
+
 export function createOperatorApp(options: OperatorAppOptions): FastifyInstance {
-  const { log, metrics, ready, access } = options
-  const app = createApp({ log, metrics, ready, warnings: access.warnings, api: operatorApi })
+  const { log, metrics, ready, isLeader, access } = options
+  const details = () => (isLeader() ? { role: 'leader', serves: ['syncs', 'plans'] } : standby)
+  const app = createApp({ log, metrics, ready, details, warnings: access.warnings, api: operatorApi })
   serveOperatorApi(app, () => options, access)
   app.addHook('onClose', () => access.close())
   return app
@@ -96,18 +77,6 @@ export function serveOperatorApi(app: FastifyInstance, deps: () => OperatorApiDe
   const callers = new WeakMap<FastifyRequest, Caller>()
 
   const handlers: Record<string, Handler> = {
-    [`get ${verdictsPath}`]: async (request, reply) => {
-      const query = queryOf(request)
-      await access.require(callers.get(request) as Caller, readRight(query['config']))
-      const { verdicts, providerOf } = deps() ?? starting()
-      const all = [...verdicts()].flatMap(([key, list]) =>
-        list.map(one => toOperatorVerdict(key, one, providerOf?.(key))),
-      )
-      const { verdicts: page, next } = pageOf(all, query)
-      if (next !== undefined) reply.header('link', nextLink(request.url, next))
-      return { verdicts: page }
-    },
-
     [`post ${planPath}`]: async (request, reply) => {
       const tooLong = longListIn(request.body, maxListLength)
       if (tooLong) throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', [tooLong])
@@ -125,18 +94,12 @@ export function serveOperatorApi(app: FastifyInstance, deps: () => OperatorApiDe
     },
   }
   // Runs before the body is read.
-  serveApi(app, operatorApi, handlers, async ({ path }, request, reply) => {
-    callers.set(request, await access.callerOf(request, reply, { known: path === planPath }))
+  serveApi(app, operatorApi, handlers, async (_route, request, reply) => {
+    callers.set(request, await access.callerOf(request, reply, { known: true }))
   })
 }
 
 const configs = { group: openstackConfigs.group, resource: openstackConfigs.plural }
-
-/** Verdicts show the objects of all namespaces, unless the query names one. */
-function readRight(config: string | undefined): Right {
-  const [, namespace, name] = /^([^/]+)\/([^/]+)$/.exec(config ?? '') ?? []
-  return namespace && name ? { verb: 'get', ...configs, namespace, name } : { verb: 'list', ...configs }
-}
 
 /** What the caller must be allowed to do: what the operator does for the object, and what its endpoints receive. */
 function planRights(config: OpenstackConfig): Right[] {

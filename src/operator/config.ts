@@ -14,7 +14,7 @@ import {
 } from '../contract/settings.ts'
 import { withoutSlash } from '../contract/url.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
-import { accessSettings } from '../server/access-settings.ts'
+import { tokenSettings } from '../server/access-settings.ts'
 import { traceSettings } from '../telemetry/trace-export.ts'
 import { configError } from './sync-error.ts'
 
@@ -40,7 +40,7 @@ export const processSettings = z.object({
     'Listen address of health, readiness, metrics and the operator’s API.',
     z.string().default(':8081'),
   ),
-  ...accessSettings('OPERATOR'),
+  ...tokenSettings('OPERATOR'),
   OPERATOR_WORKERS: describe(
     'Objects that are synced concurrently. Objects of one cloud use at most a fifth of the workers, and those of one namespace at most half of what other namespaces leave.',
     z.coerce.number().int().min(1).max(1000).default(100),

@@ -1,6 +1,6 @@
 /**
- * Deletion of an OpenstackConfig: removes its interfaces (deletionPolicy Delete) or keeps them (Retain), then drops the
- * finalizer. The user deleted the object, so the cloud is not asked.
+ * Deletion of an OpenstackConfig: removes its interfaces (deletionPolicy Delete) or keeps them (Retain), deletes its
+ * verdicts, then drops the finalizer. The user deleted the object, so the cloud is not asked.
  */
 import {
   type OpenstackConfig,
@@ -37,16 +37,20 @@ export async function release(
 ): Promise<Requeue | undefined> {
   const { metadata } = config
   if (!metadata.finalizers?.includes(openstackConfigFinalizer)) return undefined
+  const since = Date.parse(metadata.deletionTimestamp ?? '')
+  const givesUp = deps.now().getTime() - since >= giveUpAfterMs
   if (config.spec.deletionPolicy !== 'Retain') {
     const problem = await removeInterfaces(config, deps, context)
-    const since = Date.parse(metadata.deletionTimestamp ?? '')
-    if (problem !== undefined && deps.now().getTime() - since < giveUpAfterMs) {
+    if (problem !== undefined && !givesUp) {
       deps.objectEvents.warn(config, 'RemovalPending', problem)
       return { after: retryMs }
     }
     if (problem !== undefined)
       deps.objectEvents.warn(config, 'RemovalPending', `gave up, the interfaces stay on the nodes: ${problem}`)
   }
+  // Nobody else deletes them later.
+  const object = { config: keyOf(config), providerId: providerIdOf(config), verdicts: undefined }
+  if (!(await deps.records.flush(context.log, object)) && !givesUp) return { after: retryMs }
   await dropFinalizer(config, deps.kube)
   return undefined
 }

@@ -1,15 +1,14 @@
 /**
- * Writes records to a separate inventory, and reads them back. Records that fail are sent again with the next sync.
+ * Writes records and verdicts to a separate inventory, and reads records back. What fails is sent again with the next sync.
  */
 import {
   type InventoryRecord,
   inventoryRecord,
-  maxWrites,
+  inventoryWritten,
   providerRecordsPath,
   recordsPath,
 } from '../contract/inventory.ts'
 import { withoutSlash } from '../contract/url.ts'
-import { batchesOf } from '../http-client/batches.ts'
 import type { Http } from '../http-client/client.ts'
 import type { Recorder } from './records.ts'
 
@@ -20,24 +19,20 @@ export interface InventoryClientOptions {
   token?: (() => Promise<string>) | undefined
 }
 
-/** Records are small, so the inventory's size limit is never reached. */
-const limits = { items: maxWrites, bytes: Number.POSITIVE_INFINITY, costOf: () => 0 }
-
 export function createInventoryClient({ http, url, token }: InventoryClientOptions): Recorder {
   const base = withoutSlash(url)
   const headersNow = async () => (token ? { authorization: `Bearer ${await token()}` } : {})
   return {
-    async put(writes) {
-      for (const records of batchesOf(writes, limits)) {
-        await http.request({
-          method: 'PUT',
-          url: `${base}${recordsPath}`,
-          headers: await headersNow(),
-          body: { records },
-          repeatable: true,
-          anyBody: true,
-        })
-      }
+    async put(records, verdicts) {
+      const { body } = await http.request({
+        method: 'PUT',
+        url: `${base}${recordsPath}`,
+        headers: await headersNow(),
+        body: { records, ...(verdicts.length > 0 && { verdicts }) },
+        repeatable: true,
+        anyBody: true,
+      })
+      return inventoryWritten.safeParse(body).data?.verdicts === verdicts.length
     },
     async list(providerId) {
       const query = new URLSearchParams({ providerId })

@@ -3,7 +3,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import { openstackConfigs, providerIdOf } from '../contract/openstack-config.ts'
+import { openstackConfigs } from '../contract/openstack-config.ts'
 import { createHttp, type Proxies } from '../http-client/client.ts'
 import { connectKube } from '../kube/client.ts'
 import { inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.ts'
@@ -48,7 +48,6 @@ import { createRecords, type Recorder } from './records.ts'
 import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
 import { createSnapshots } from './snapshots.ts'
 import { createTraces } from './traces.ts'
-import type { Verdict } from './verdicts.ts'
 import { createViolaClients } from './viola-clients.ts'
 import { createWaker } from './waker.ts'
 
@@ -112,7 +111,6 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   })
   const eventRecorder = createEventRecorder({ kube, component: 'multinic-operator', log })
   const planner = createPlanner()
-  const verdicts = new Map<string, readonly Verdict[]>()
   const secretWatch = createSecretWatch({ kube, log, wake: key => waker.wake(key) })
   const snapshots = createSnapshots(() => performance.now())
   const cloudEvents = createCloudEvents({
@@ -149,7 +147,6 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       secretWatch.forget(key)
       violaClients.forget(key)
       clouds.forget(key)
-      verdicts.delete(key)
       planner.forget(key)
       snapshots.forget(key)
       cloudEvents.forget(key)
@@ -175,26 +172,18 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     fairShare: createFairShare(settings.OPERATOR_WORKERS, key => waker.wake(key)),
     timed,
     traces: createTraces(tracer, timed, Date.now),
-    onSynced(key, result, seconds) {
-      if (result) verdicts.set(key, result.findings.verdicts)
-      metrics.sync(key, result, seconds)
-    },
+    onSynced: metrics.sync,
   }
 
   const apiAccess = await openAccess({
     prefix: 'OPERATOR',
     tokensFile: settings.OPERATOR_TOKENS_FILE,
     audience: settings.OPERATOR_TOKEN_AUDIENCE,
-    anonymous: settings.OPERATOR_ANONYMOUS_ACCESS,
+    anonymous: false,
     connect: () => connectOwnCluster(settings, startCall),
     log,
   })
   const apiDeps: OperatorApiDeps = {
-    verdicts: () => verdicts,
-    providerOf(key) {
-      const config = configs.get(key)
-      return config && providerIdOf(config)
-    },
     dryRun: config => dryRun(config, deps, configs, signal),
     planLimit: createPlanLimit(),
   }
@@ -205,7 +194,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     return exposition.text()
   }
   const app = createOperatorApp({
-    ...{ ...apiDeps, access: apiAccess, log, ready: configs.missing },
+    ...{ ...apiDeps, access: apiAccess, log, ready: configs.missing, isLeader: () => leading !== undefined },
     metrics: { ...exposition, text: metricsText },
   })
   onApi?.(apiDeps)
@@ -215,6 +204,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   try {
     await configs.start(signal)
     const lead = async (leaderSignal: AbortSignal) => {
+      deps.records.restart()
       for (const rule of policy.missingRules(configs.list()))
         log.warn('namespace without a rule: its OpenstackConfigs are not served', { add: rule })
       const controller = runController({

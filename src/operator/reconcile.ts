@@ -9,7 +9,7 @@ import { type OpenstackConfig, openstackConfigFinalizer, openstackConfigs } from
 import type { Kube } from '../kube/api.ts'
 import type { Reconcile, ReconcileContext } from '../kube/controller.ts'
 import { isConflict, isNotFound } from '../kube/errors.ts'
-import { parseKey } from '../kube/keys.ts'
+import { keyOf, parseKey } from '../kube/keys.ts'
 import type { Environment } from '../runtime/env.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -25,6 +25,7 @@ import { SyncError } from './sync-error.ts'
 import type { SyncOutcome } from './sync-outcome.ts'
 import { type Intervals, nextSyncMs } from './sync-schedule.ts'
 import type { SyncTrace, Traces } from './traces.ts'
+import type { ObjectVerdicts } from './verdict-changes.ts'
 
 export interface ReconcileDeps extends SyncDeps {
   env: Environment
@@ -143,7 +144,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       nextSyncMs: next,
     }
     await trace.timed('status', () => writeStatus(config, outcome))
-    await trace.timed('record', () => deps.records.flush(log))
+    await trace.timed('record', () => deps.records.flush(log, result && verdictsOf(config, result)))
     trace.end(key, result)
     deps.onSynced?.(key, result, (deps.now().getTime() - started.getTime()) / 1_000)
     return { after: next }
@@ -184,6 +185,16 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     }
     histories.set(key, now)
     return now
+  }
+}
+
+function verdictsOf(config: OpenstackConfig, { findings }: SyncResult): ObjectVerdicts {
+  const providerBefore = config.status?.deliveredTo?.providerId
+  return {
+    config: keyOf(config),
+    providerId: findings.target.providerId,
+    verdicts: findings.verdicts,
+    ...(providerBefore !== undefined && { providerBefore }),
   }
 }
 

@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InventoryWrite } from '../contract/inventory.ts'
+import type { VerdictWrite } from '../contract/operator-api.ts'
 import { silent } from '../telemetry/log.ts'
 import { aNic, aNode, aPort, me, observed, one, storage, vm1 } from './plan.fixture.ts'
 import { type NodePlan, planNodes } from './plan.ts'
-import { createRecords } from './records.ts'
+import { createRecords, type Recorder } from './records.ts'
+import type { ObjectVerdicts } from './verdict-changes.ts'
+import type { Verdict } from './verdicts.ts'
 
 function aRecorder() {
   const writes: InventoryWrite[] = []
-  const put = async (some: InventoryWrite[]) => void writes.push(...some)
+  const put = async (some: InventoryWrite[]) => {
+    writes.push(...some)
+    return true
+  }
   return { writes, records: createRecords({ put }, () => new Date('2026-01-01T00:00:00Z')) }
 }
 
@@ -82,4 +88,94 @@ test('two objects with interfaces on one node do not overwrite the names of each
     ['web', 'mine', 'delivered'],
     ['web', 'mine', 'theirs'],
   ])
+})
+
+const ignored = (vm: string, message = 'm'): Verdict => ({
+  vm,
+  portId: `port-${vm}`,
+  reason: 'StatusNotAllowed',
+  message,
+})
+const mine = (...verdicts: Verdict[]): ObjectVerdicts => ({ config: me, providerId: 'biz', verdicts })
+
+/** A recorder that answers as told, and the VMs of the verdicts of each request. */
+function withAnswers(...answers: (boolean | 'fails')[]) {
+  const puts: { nodes: string[]; ranges: string[] }[] = []
+  const put: Recorder['put'] = async (records, verdicts) => {
+    const rangeOf = ({ after = '', upTo = '', removed, verdicts }: VerdictWrite) =>
+      removed ? 'removed' : `(${after},${upTo}] ${verdicts.map(({ vm }) => vm).join(' ')}`
+    puts.push({ nodes: records.map(({ nodeName }) => nodeName), ranges: verdicts.map(rangeOf) })
+    const answer = answers.shift() ?? true
+    if (answer === 'fails') throw new Error('the inventory is down')
+    return answer
+  }
+  let time = Date.UTC(2026, 0, 1)
+  const records = createRecords({ put }, () => new Date(time))
+  const wait = (ms: number) => {
+    time += ms
+  }
+  return { puts, records, wait }
+}
+
+test('verdicts are sent with the record of their VM, and then only those that differ', async () => {
+  const { puts, records } = withAnswers()
+  records.note('biz', one, 'the node is Pending')
+  const object = mine(ignored(vm1.id ?? ''), ignored('vm-9'))
+  assert.equal(await records.flush(silent, object), true)
+  assert.deepEqual(puts, [{ nodes: [one.nodeName], ranges: [`(,] ${vm1.id} vm-9`] }])
+  await records.flush(silent, object)
+  await records.flush(silent, mine(ignored(vm1.id ?? ''), ignored('vm-9')))
+  await records.flush(silent)
+  assert.equal(puts.length, 1)
+  await records.flush(silent, mine(ignored(vm1.id ?? ''), ignored('vm-9', 'new')))
+  assert.deepEqual(puts[1], { nodes: [], ranges: [`(${vm1.id},vm-9] vm-9`] })
+  records.restart()
+  await records.flush(silent, mine(ignored('vm-9')))
+  assert.deepEqual(puts[2]?.ranges, ['(,] vm-9'], 'another replica may have written')
+})
+
+test('after a failure all verdicts are sent again, because some may be stored', async () => {
+  const { puts, records } = withAnswers(true, 'fails')
+  await records.flush(silent, mine(ignored('a'), ignored('b')))
+  assert.equal(await records.flush(silent, mine(ignored('a'), ignored('b', 'new'))), false)
+  await records.flush(silent, mine(ignored('a'), ignored('b')))
+  assert.deepEqual(puts[2]?.ranges, ['(,] a b'])
+})
+
+test('an inventory that does not store verdicts gets the records, and the verdicts once a minute until it does', async () => {
+  const { puts, records, wait } = withAnswers(false)
+  const object = mine(ignored('a'))
+  await records.flush(silent, object)
+  await records.flush(silent, object)
+  assert.equal(puts.length, 1)
+  wait(61_000)
+  await records.flush(silent, object)
+  await records.flush(silent, object)
+  assert.deepEqual(puts[1]?.ranges, ['(,] a'])
+  assert.equal(puts.length, 2)
+})
+
+test('the verdicts of a deleted object are deleted once', async () => {
+  const { puts, records } = withAnswers(true, 'fails')
+  await records.flush(silent, mine(ignored('a')))
+  const gone = { ...mine(), verdicts: undefined }
+  assert.equal(await records.flush(silent, gone), false)
+  assert.equal(await records.flush(silent, gone), true)
+  assert.deepEqual(
+    puts.map(({ ranges }) => ranges),
+    [['(,] a'], ['removed'], ['removed']],
+  )
+})
+
+test('a fleet is sent in bounded requests, each VM with its verdicts', async () => {
+  const { puts, records } = withAnswers()
+  const vms = Array.from({ length: 1_000 }, (_, n) => `vm-${n}`)
+  for (const vm of vms) records.note('biz', { ...one, nodeName: `node-${vm}`, instanceId: vm }, 'new')
+  await records.flush(silent, mine(...vms.flatMap(vm => [ignored(vm), { ...ignored(vm), portId: `second-${vm}` }])))
+  assert.equal(puts.flatMap(({ nodes }) => nodes).length, 1_000)
+  for (const { nodes, ranges } of puts) {
+    assert.ok(nodes.length <= 200)
+    const decided = ranges.join(' ').split(' ')
+    for (const node of nodes) assert.ok(decided.includes(node.slice('node-'.length)), node)
+  }
 })

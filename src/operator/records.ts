@@ -1,5 +1,6 @@
 /**
- * Records for the inventory: the latest state of each node, sent only if it differs from the last record sent.
+ * Records and verdicts for the inventory: the latest state of each node and the verdicts of each object, sent only if they
+ * differ from what was sent last.
  */
 import { createHash } from 'node:crypto'
 import { interfaceHash } from '../contract/interface-hash.ts'
@@ -12,13 +13,17 @@ import {
 } from '../contract/interfaces.ts'
 import type { InventoryRecord, InventoryWrite, Stage } from '../contract/inventory.ts'
 import type { InterfaceStatus } from '../contract/node-config.ts'
+import type { VerdictWrite } from '../contract/operator-api.ts'
 import type { Log } from '../telemetry/log.ts'
+import { inventoryBatches } from './inventory-batches.ts'
 import { type DeliveredNode, identityOf } from './observed-state.ts'
 import type { NodePlan } from './plan.ts'
 import { stateOf } from './sync-outcome.ts'
+import { type ObjectVerdicts, verdictChanges } from './verdict-changes.ts'
 
 export interface Recorder {
-  put(writes: InventoryWrite[]): Promise<void>
+  /** One transaction. Reports whether the verdicts are stored too: an inventory of an older version ignores them. */
+  put(writes: InventoryWrite[], verdicts: VerdictWrite[]): Promise<boolean>
   /** The records of a provider. */
   list(providerId: string): Promise<InventoryRecord[]>
 }
@@ -39,9 +44,17 @@ export interface Records {
   noteRemoving(providerId: string, node: NodeRef, why: string): void
   /** The node has no interfaces of MultiNIC any more. */
   noteGone(providerId: string, node: NodeRef, why: string): void
-  /** Sends the records that differ. If the inventory is unreachable, the next sync sends them. */
-  flush(log: Log): Promise<void>
+  /**
+   * Sends the records and the verdicts of the object that differ. If the inventory is unreachable, the next sync sends them.
+   * Reports whether all were sent. Calls for one object must not overlap.
+   */
+  flush(log: Log, object?: ObjectVerdicts): Promise<boolean>
+  /** Another replica may have written since: everything is sent again. */
+  restart(): void
 }
+
+/** How often verdicts are sent to an inventory that does not store them. It may be upgraded meanwhile. */
+const unstoredRetryMs = 60_000
 
 /** Stage times and names of more ports are dropped, oldest first. The inventory stores them. */
 const maxEntries = 100_000
@@ -52,6 +65,9 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   const plans = new Map<string, Map<string, NodePlan>>()
   const timestamp = timestampsOf(now)
   const sent = new Map<string, string>()
+  /** By OpenstackConfig: the verdicts that the inventory has. */
+  const stored = new Map<string, ObjectVerdicts>()
+  let verdictsFrom = 0
   /** The objects of the last call: an unchanged cluster returns the same ones. */
   const noted = new Map<string, DeliveredNode>()
   let pending = new Map<string, { write: InventoryWrite; digest: string }>()
@@ -77,6 +93,13 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
     const digest = digestOf(write)
     if (sent.get(key) !== digest) pending.set(key, { write, digest })
     else pending.delete(key)
+  }
+  function changesOf(object: ObjectVerdicts | undefined): Iterable<VerdictWrite> {
+    if (!object || now().getTime() < verdictsFrom) return []
+    const known = stored.get(object.config)
+    // An unchanged cloud returns the same verdicts.
+    if (known?.verdicts === object.verdicts && known?.providerId === object.providerId) return []
+    return verdictChanges(object, known)
   }
   const withoutInterfaces = (providerId: string, node: NodeRef, { nodeName, instanceId = '' } = node) => ({
     ...namesOf(providerId, node),
@@ -138,17 +161,37 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       plans.delete(`${providerId} ${node.nodeName}`)
       add({ ...withoutInterfaces(providerId, node), removed: true, why })
     },
-    async flush(log) {
-      if (pending.size === 0 || !recorder) return
+    async flush(log, object) {
+      if (!recorder) return true
       const writes = pending
       pending = new Map()
       try {
-        await recorder.put([...writes.values()].map(({ write }) => write))
+        const records = [...writes.values()].map(({ write }) => write)
+        let isStored = true
+        let verdicts = 0
+        for (const batch of inventoryBatches(records, changesOf(object))) {
+          const answer = await recorder.put(batch.records, batch.verdicts)
+          if (batch.verdicts.length > 0) isStored &&= answer
+          verdicts += batch.verdicts.length
+        }
         for (const [key, { digest }] of writes) sent.set(key, digest)
+        if (!object || verdicts === 0) return true
+        if (isStored && object.verdicts) stored.set(object.config, object)
+        else stored.delete(object.config)
+        if (!isStored) verdictsFrom = now().getTime() + unstoredRetryMs
+        return true
       } catch (error) {
         for (const [key, one] of writes) if (!pending.has(key)) pending.set(key, one)
-        log.warn('cannot write records to the inventory', { nodes: writes.size, error })
+        // Some may be stored.
+        if (object) stored.delete(object.config)
+        log.warn('cannot write to the inventory', { nodes: writes.size, error })
+        return false
       }
+    },
+    restart() {
+      sent.clear()
+      noted.clear()
+      stored.clear()
     },
   }
 }

@@ -3,11 +3,23 @@
  */
 import { z } from 'zod'
 
-type AccessShape<P extends string> = Record<`${P}_TOKENS_FILE`, z.ZodOptional<z.ZodString>> &
-  Record<`${P}_TOKEN_AUDIENCE`, z.ZodDefault<z.ZodString>> &
+type TokenShape<P extends string> = Record<`${P}_TOKENS_FILE`, z.ZodOptional<z.ZodString>> &
+  Record<`${P}_TOKEN_AUDIENCE`, z.ZodDefault<z.ZodString>>
+type AccessShape<P extends string> = TokenShape<P> &
   Record<`${P}_ANONYMOUS_ACCESS`, z.ZodDefault<z.ZodCodec<z.ZodString, z.ZodBoolean>>>
 
+/** Of a server that may be opened to everyone. */
 export function accessSettings<P extends string>(prefix: P): AccessShape<P> {
+  return {
+    ...tokenSettings(prefix),
+    [`${prefix}_ANONYMOUS_ACCESS`]: z.stringbool().default(false).meta({
+      description:
+        '`true`: everyone who can reach the API may use it without credentials. The log and `/readyz` warn about it. Default: every caller needs a token or a client certificate, and the rights of RBAC.',
+    }),
+  } as AccessShape<P>
+}
+
+export function tokenSettings<P extends string>(prefix: P): TokenShape<P> {
   return {
     [`${prefix}_TOKENS_FILE`]: z.string().min(1).optional().meta({
       description:
@@ -16,9 +28,5 @@ export function accessSettings<P extends string>(prefix: P): AccessShape<P> {
     [`${prefix}_TOKEN_AUDIENCE`]: z.string().min(1).default('multinic').meta({
       description: 'Required audience of Kubernetes tokens.',
     }),
-    [`${prefix}_ANONYMOUS_ACCESS`]: z.stringbool().default(false).meta({
-      description:
-        '`true`: everyone who can reach the API may use it without credentials. The log and `/readyz` warn about it. Default: every caller needs a token or a client certificate, and the rights of RBAC.',
-    }),
-  } as AccessShape<P>
+  } as TokenShape<P>
 }

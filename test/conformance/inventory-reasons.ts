@@ -17,6 +17,8 @@ export interface OldDatabase {
 
 const migration = '0003-reason-names'
 const undoLaterMigrations = [
+  'drop table verdicts',
+  'drop table openstack_configs',
   'drop table holdings',
   'drop index nodes_by_change',
   'alter table nodes drop column agent_rollout',

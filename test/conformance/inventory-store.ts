@@ -15,6 +15,7 @@ import type { Store } from '../../src/inventory/store.ts'
 import { aWrite } from '../support/inventory.ts'
 import { inventoryHoldersConformance } from './inventory-holders.ts'
 import { inventoryNamesConformance } from './inventory-names.ts'
+import { inventoryVerdictsConformance } from './inventory-verdicts.ts'
 
 /** `open` returns an empty store. */
 export function inventoryStoreConformance(open: (now: () => Date) => Promise<Store>): void {
@@ -225,6 +226,7 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
 
   inventoryHoldersConformance(using, now)
   inventoryNamesConformance(using, now)
+  inventoryVerdictsConformance(using)
 
   test('values are found with their location', () =>
     using(async store => {

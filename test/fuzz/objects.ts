@@ -132,7 +132,7 @@ async function startComponents(kubeconfig: string, namespace: string, programErr
     },
     log,
     signal: stop.signal,
-    recorder: { put: async () => {}, list: async () => [] },
+    recorder: { put: async () => true, list: async () => [] },
     onListen: urls[1].resolve,
   })
   for (const [index, component] of [controller, operator].entries()) component.catch(urls[index]?.reject)

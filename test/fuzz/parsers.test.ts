@@ -172,7 +172,6 @@ const components: Record<string, [read: (env: Record<string, string>) => unknown
       OPERATOR_WORKERS: '10',
       LEADER_ELECT: 'false',
       INVENTORY_URL: 'http://inventory',
-      OPERATOR_ANONYMOUS_ACCESS: 'false',
     },
   ],
   viola: [

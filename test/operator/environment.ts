@@ -14,6 +14,7 @@ import { installDefinitions, installEncryptKey, openstackConfigFor } from '../..
 import type { InventoryWrite } from '../../src/contract/inventory.ts'
 import { type NodeConfig, type NodeConfigStatus, nodeConfigs } from '../../src/contract/node-config.ts'
 import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
+import type { VerdictWrite } from '../../src/contract/operator-api.ts'
 import type { Settings } from '../../src/contract/settings.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
@@ -41,6 +42,7 @@ export interface OperatorEnvironment {
   caller: TestCaller
   /** All writes to the inventory, in order. */
   records: InventoryWrite[]
+  verdicts: VerdictWrite[]
   /** Names `clusterId` in the routing file of Viola. */
   nameProvider(name?: string): Promise<void>
   startOperator(
@@ -97,6 +99,7 @@ export async function startOperatorEnvironment(
   violaRuns.catch(listening.reject)
   const violaUrl = await listening.promise
   const records: InventoryWrite[] = []
+  const verdicts: VerdictWrite[] = []
   let operatorUrl = ''
   let apiDeps: OperatorApiDeps | undefined
   const operators = new Set<() => Promise<void>>()
@@ -113,6 +116,7 @@ export async function startOperatorEnvironment(
     apiDeps: () => apiDeps,
     caller,
     records,
+    verdicts,
     nameProvider,
     async startOperator(env = {}, options = {}) {
       const stop = new AbortController()
@@ -139,7 +143,11 @@ export async function startOperatorEnvironment(
         },
         ...(env['INVENTORY_URL'] === undefined && {
           recorder: {
-            put: async (writes: InventoryWrite[]) => void records.push(...structuredClone(writes)),
+            put: async (writes: InventoryWrite[], changes: VerdictWrite[]) => {
+              records.push(...structuredClone(writes))
+              verdicts.push(...structuredClone(changes))
+              return true
+            },
             list: async () => [],
           },
         }),

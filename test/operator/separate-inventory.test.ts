@@ -15,12 +15,14 @@ import {
   setPortStatus,
 } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { type OperatorVerdict, verdictsAnswer, verdictsPath } from '../../src/contract/operator-api.ts'
 import { type RunningInventory, startInventory } from '../../src/inventory/main.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { startStubServer } from '../openstack/stub-server.ts'
 import { grant, rules } from '../support/access.ts'
 import { eventually } from '../support/eventually.ts'
-import { type OperatorEnvironment, startOperatorEnvironment } from './environment.ts'
+import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from './environment.ts'
 
 const token = 'a-token-of-the-operator'
 let dir: string
@@ -39,7 +41,7 @@ beforeEach(async () => {
     `tokens:\n  - { user: operator, token: ${token} }\n  - { user: writer, token: a-token-for-writes-only }\n`,
   )
   environment = await startOperatorEnvironment()
-  await grant(environment.kube, 'operator', [rules.readInventory, rules.writeProvider()])
+  await grant(environment.kube, 'operator', [rules.readInventory, rules.readConfigs, rules.writeProvider()])
   await grant(environment.kube, 'writer', [rules.writeProvider()])
   server = addServer(environment.cloudState, 'worker-1')
   subnet = addSubnet(environment.cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 9000 })
@@ -95,6 +97,86 @@ test('nodes are delivered while the inventory is down, and recorded when it is b
   )
   inventory = await openInventory(new URL(url).host)
   await eventually(async () => assert.deepEqual(await nodeNames(), ['worker-1']), within)
+})
+
+async function verdictsOf(query = ''): Promise<OperatorVerdict[] | undefined> {
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await fetch(`${inventory.url}${verdictsPath}${query}`, { headers })
+  return answer.status === 204 ? undefined : verdictsAnswer.parse(await answer.json()).verdicts
+}
+
+test('a verdict reaches the inventory with its reason and its remedy, and leaves it with its port and its object', async () => {
+  const late = addPort(environment.cloudState, { server, subnet, address: '10.10.0.11' })
+  setPortStatus(environment.cloudState, late.id, 'BUILD')
+  assert.equal(await verdictsOf(), undefined)
+  await environment.startOperator({ INVENTORY_URL: inventory.url, INVENTORY_TOKEN_FILE: join(dir, 'token') })
+  await environment.create({})
+  await eventually(async () => {
+    assert.deepEqual(await verdictsOf(`?config=${namespace}/main&port=${late.id}`), [
+      {
+        config: `${namespace}/main`,
+        providerId: clusterId,
+        portId: late.id,
+        vm: server.id,
+        vmName: 'worker-1',
+        reason: 'StatusNotAllowed',
+        message: 'the status of the port is BUILD',
+        remedy: 'Wait until the status changes, or extend openstackPortAllowedStatuses.',
+      },
+    ])
+  }, within)
+  const selected = (await verdictsOf(`?taken=true&vm=${server.id}`)) ?? []
+  assert.deepEqual(
+    selected.map(({ name, portSecurity }) => [name, portSecurity]),
+    [['multinic0', { enabled: true, allowedAddressPairs: [] }]],
+  )
+  removePort(environment.cloudState, late.id)
+  await eventually(async () => assert.deepEqual(await verdictsOf('?taken=false'), []), within)
+  await environment.kube.delete(openstackConfigs, { namespace, name: 'main' })
+  await eventually(async () => assert.equal(await verdictsOf(), undefined), within)
+})
+
+test('a restarted operator replaces verdicts that are no longer true', async () => {
+  const late = addPort(environment.cloudState, { server, subnet, address: '10.10.0.11' })
+  setPortStatus(environment.cloudState, late.id, 'BUILD')
+  const env = { INVENTORY_URL: inventory.url, INVENTORY_TOKEN_FILE: join(dir, 'token') }
+  const stop = await environment.startOperator(env)
+  await environment.create({})
+  await eventually(async () => assert.equal((await verdictsOf('?taken=false'))?.length, 1), within)
+  await stop()
+  removePort(environment.cloudState, late.id)
+  await environment.startOperator(env)
+  await eventually(async () => assert.deepEqual(await verdictsOf('?taken=false'), []), within)
+})
+
+test('a deleted object waits for an inventory that is down, so that its verdicts do not stay', async () => {
+  const { url } = inventory
+  await environment.startOperator({ INVENTORY_URL: url, INVENTORY_TOKEN_FILE: join(dir, 'token') })
+  await environment.create({})
+  await eventually(async () => assert.equal((await verdictsOf('?taken=true'))?.length, 1), within)
+  await inventory.close()
+  await environment.kube.delete(openstackConfigs, { namespace, name: 'main' })
+  await eventually(async () => assert.deepEqual(await environment.deliveredTexts(), []), within)
+  assert.ok(await environment.config(), 'the object is still there')
+  inventory = await openInventory(new URL(url).host)
+  await eventually(async () => assert.equal(await verdictsOf(), undefined), within)
+})
+
+test('an inventory of an older version gets the records of a newer operator', async () => {
+  const bodies: { records: { nodeName: string }[]; verdicts?: unknown[] }[] = []
+  await using older = await startStubServer(({ method, body }) => {
+    if (method === 'PUT') bodies.push(JSON.parse(body))
+    return { status: method === 'PUT' ? 204 : 200, body: method === 'PUT' ? '' : [] }
+  })
+  await environment.startOperator({ INVENTORY_URL: older.url, INVENTORY_TOKEN_FILE: join(dir, 'token') })
+  await environment.create({})
+  await eventually(() => {
+    const names = bodies.flatMap(({ records }) => records.map(({ nodeName }) => nodeName))
+    assert.ok(names.includes('worker-1'))
+  }, within)
+  await environment.report('worker-1', { state: 'Configured', observedGeneration: 1, conditions: [] })
+  await eventually(() => assert.ok(bodies.length > 1), within)
+  assert.equal(bodies.filter(({ verdicts }) => verdicts).length, 1)
 })
 
 const configMaps = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true } as const

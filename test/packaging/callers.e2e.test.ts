@@ -9,7 +9,9 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { parseAllDocuments } from 'yaml'
-import { verdictsPath } from '../../src/contract/operator-api.ts'
+import { createCloudState } from '../../sandbox/cloud/state.ts'
+import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
+import { planPath } from '../../src/contract/operator-api.ts'
 import { inventoryPath } from '../../src/inventory/api.ts'
 import { startInventory } from '../../src/inventory/main.ts'
 import type { KubeObject } from '../../src/kube/types.ts'
@@ -87,15 +89,21 @@ async function bind(binding: string, account: string, rules: Rule[], missing: { 
 }
 
 interface Server {
-  /** Status and body of a read by this caller. */
+  /** Status and body of a request by this caller. */
   read(headers: { authorization: string }): Promise<string>
   close(): Promise<unknown>
 }
 
-async function answer(url: string, headers: { authorization: string }): Promise<string> {
-  const { statusCode, body } = await request(url, { headers })
+async function answer(url: string, headers: { authorization: string }, posted?: unknown): Promise<string> {
+  const { statusCode, body } = await request(url, {
+    headers: { ...headers, ...(posted !== undefined && { 'content-type': 'application/json' }) },
+    ...(posted !== undefined && { method: 'POST', body: JSON.stringify(posted) }),
+  })
   return `${statusCode} ${await body.text()}`
 }
+
+const selection = { name: 'main', vmNames: ['vm-1'], subnetIDs: ['s-1'], clusterId: 'biz-1' }
+const config = openstackConfigFor(createCloudState(), selection)
 
 /** By ServiceAccount of the chart. */
 const servers: Record<string, (KUBECONFIG: string) => Promise<Server>> = {
@@ -111,7 +119,7 @@ const servers: Record<string, (KUBECONFIG: string) => Promise<Server>> = {
     ended.catch(listening.reject)
     const url = await listening.promise
     return {
-      read: headers => answer(`${url}${verdictsPath}`, headers),
+      read: headers => answer(`${url}${planPath}`, headers, config),
       async close() {
         end.abort()
         await ended
@@ -145,7 +153,8 @@ for (const [account, start] of Object.entries(servers))
         await server.close()
       }
     }
-    assert.match(await readWith(), /^200 /)
+    // A reader may not request a plan: the operator has asked about both the caller and the right.
+    assert.match(await readWith(), account === 'multinic-operator' ? /^403 .*may not create/ : /^200 /)
     for (const rule of rules)
       for (const permission of permissionsIn([rule])) {
         await bind(binding, account, without(permission)(rules), { rule, permission })

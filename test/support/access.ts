@@ -78,6 +78,7 @@ export async function grant(
 
 export const rules = {
   readInventory: { apiGroups: ['multinic.io'], resources: ['multinicnodeconfigs'], verbs: ['get', 'list'] } as Rule,
+  readConfigs: { apiGroups: ['multinic.example.com'], resources: ['openstackconfigs'], verbs: ['get', 'list'] } as Rule,
   writeProvider: (...ids: string[]): Rule => ({
     apiGroups: ['multinic.io'],
     resources: ['providers'],

@@ -1,19 +1,16 @@
 /**
  * Serves an inventory with many nodes and the dashboard on loopback.
  */
-import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInventoryApp } from '../../src/inventory/app.ts'
 import { openStore, type Store } from '../../src/inventory/store.ts'
-import { serveOperatorApi } from '../../src/operator/app.ts'
-import { createPlanLimit } from '../../src/operator/plan-limit.ts'
 import type { Access } from '../../src/server/access.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { cachedWeb } from '../../web/build.ts'
 import { openToEveryone } from './access.ts'
-import { aFleet, aFleetHistory, verdictsOf } from './fleet.ts'
+import { aFleet, aFleetHistory, verdictWritesOf } from './fleet.ts'
 
 export interface FleetServer {
   url: string
@@ -33,11 +30,9 @@ export async function startFleet(nodes: number, access?: Access): Promise<FleetS
     await store.put(writes)
   }
   clock = undefined
+  await store.put([], verdictWritesOf(aFleet({ nodes, now })))
   const opened = access ?? (await openToEveryone())
   const app = createInventoryApp({ store, access: opened, log: silent, webDir })
-  const verdicts = new Map([['multinic-system/production', verdictsOf(aFleet({ nodes, now }))]])
-  const dryRun = () => assert.fail('no test requests a plan')
-  serveOperatorApi(app, () => ({ verdicts: () => verdicts, dryRun, planLimit: createPlanLimit() }), opened)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   return {
     url,

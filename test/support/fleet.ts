@@ -2,6 +2,8 @@
  * A large realistic inventory for the dashboard: nodes of several providers, most of them configured, some with errors.
  */
 import type { InventoryWrite, Stage } from '../../src/contract/inventory.ts'
+import type { VerdictWrite } from '../../src/contract/operator-api.ts'
+import { verdictChanges } from '../../src/operator/verdict-changes.ts'
 import type { Verdict } from '../../src/operator/verdicts.ts'
 
 export interface FleetOptions {
@@ -117,6 +119,12 @@ function stateBefore(write: InventoryWrite, atFirst: boolean): InventoryWrite[] 
 /** Worker 42 had the address that worker 17 has today. */
 function oldAddress({ nodeName }: InventoryWrite): string {
   return nodeName.endsWith('042') ? '10.21.0.17' : `10.21.99.${Number(nodeName.slice(-2))}`
+}
+
+/** As the operator writes them. */
+export function verdictWritesOf(writes: readonly InventoryWrite[]): VerdictWrite[] {
+  const object = { config: 'multinic-system/production', providerId: 'biz-prod-a', verdicts: verdictsOf(writes) }
+  return [...verdictChanges(object, undefined)]
 }
 
 /** Verdicts of the operator: one for each interface, and some for ignored ports. */

@@ -10,7 +10,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { openStore } from '../../src/inventory/store.ts'
 import { silent } from '../../src/telemetry/log.ts'
-import { aWrite } from './inventory.ts'
+import { aWrite, someVerdicts } from './inventory.ts'
 
 export async function dumpOfThisVersion(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-dump-'))
@@ -19,7 +19,11 @@ export async function dumpOfThisVersion(): Promise<string> {
     let seconds = 0
     const now = () => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds++))
     const store = await openStore({ path, log: silent, now })
-    await store.put([aWrite('w1', { nics: 2 }), aWrite('w2'), aWrite('w1', { providerId: 'p2' })])
+    const ignored = { vm: 'vm-w1', portId: 'port-late', reason: 'PortNotBound', message: 'no device owner' }
+    await store.put(
+      [aWrite('w1', { nics: 2 }), aWrite('w2'), aWrite('w1', { providerId: 'p2' })],
+      [someVerdicts([ignored])],
+    )
     const failed = {
       macAddress: '02:00:00:28:e2:00',
       portId: 'port-w2-0',

@@ -2,6 +2,7 @@
  * Builds inventory records for tests.
  */
 import { type InventoryWrite, type Stage, stages } from '../../src/contract/inventory.ts'
+import type { VerdictWrite } from '../../src/contract/operator-api.ts'
 
 export function aWrite(nodeName: string, more: Partial<InventoryWrite> & { nics?: number } = {}): InventoryWrite {
   const { nics = 1, ...rest } = more
@@ -42,4 +43,9 @@ export function aReadyWrite(
   const passed = given ?? Object.fromEntries(stages.map((stage, step) => [stage, timeOf(step)]))
   const { id, name, portId, macAddress } = nic as { id: number; name: string; portId: string; macAddress: string }
   return { ...write, interfaces: [{ id, name, portId, macAddress, status: 'Configured', stages: passed }] }
+}
+
+/** All verdicts of an OpenstackConfig. */
+export function someVerdicts(verdicts: VerdictWrite['verdicts'], more: Partial<VerdictWrite> = {}): VerdictWrite {
+  return { providerId: 'p1', config: 'multinic-system/main', verdicts, ...more }
 }

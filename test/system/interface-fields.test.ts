@@ -238,8 +238,11 @@ async function record(
   before?: InventoryRecord,
 ): Promise<Pick<Travelled, 'record' | 'changedInHistory'>> {
   const writes: InventoryWrite[] = []
-  const recorder = { put: async (some: InventoryWrite[]) => void writes.push(...some) }
-  const records = createRecords(recorder, () => new Date('2026-01-01T00:00:00Z'))
+  const put = async (some: InventoryWrite[]) => {
+    writes.push(...some)
+    return true
+  }
+  const records = createRecords({ put }, () => new Date('2026-01-01T00:00:00Z'))
   records.note(providerId, deliveredNode(applied), 'test')
   await records.flush(silent)
   const change = planWrite(before, writes[0] ?? assert.fail('nothing was recorded'), '2026-01-01T00:00:00Z')

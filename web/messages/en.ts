@@ -246,7 +246,8 @@ export const en = {
   'ports.noMatch': 'No port matches',
   'ports.noneText': 'A port that the operator ignores appears here with the reason.',
   'ports.unavailable': 'No operator reports its ports here',
-  'ports.unavailableText': 'This inventory runs without an operator. Ask the operator directly:',
+  'ports.unavailableText':
+    'No operator of this version has written verdicts to this inventory yet. Check that an operator runs and writes here:',
   'history.note': 'every change, with before and after',
   'history.allNodes': 'All nodes',
   'history.each': 'Every change',

@@ -248,7 +248,8 @@ export const ko: Record<MessageKey, string> = {
   'ports.noMatch': '일치하는 포트가 없습니다',
   'ports.noneText': 'operator가 제외한 포트는 사유와 함께 여기에 표시됩니다.',
   'ports.unavailable': '포트 정보를 제공하는 operator가 없습니다',
-  'ports.unavailableText': '이 인벤토리는 operator 없이 실행 중입니다. operator에서 직접 확인하세요.',
+  'ports.unavailableText':
+    '이 버전의 operator가 아직 이 인벤토리에 판정을 기록하지 않았습니다. operator가 실행 중이고 이 인벤토리에 기록하는지 확인하세요.',
   'history.note': '모든 변경 사항의 이전 값과 이후 값',
   'history.allNodes': '전체 노드',
   'history.each': '모든 변경 사항',

@@ -81,7 +81,7 @@ export function Ports() {
             kind="empty"
             title={t('ports.unavailable')}
             text={t('ports.unavailableText')}
-            code="kubectl multinic why PORT"
+            code="kubectl multinic doctor"
           />
         ) : rows.length === 0 ? (
           <EmptyState

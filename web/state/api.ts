@@ -72,7 +72,7 @@ export async function recordOf(providerId: string, nodeName: string): Promise<In
   return record
 }
 
-/** Verdicts on ignored ports and VMs. Undefined if the inventory runs without an operator. */
+/** Verdicts on ignored ports and VMs. Undefined if no operator has written any. */
 export const verdicts = () => verdictPage('/v1/operator/verdicts?taken=false&limit=5000').then(page => page?.verdicts)
 
 /** Verdicts on selected ports, of all pages. */

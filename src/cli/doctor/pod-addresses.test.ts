@@ -1,4 +1,4 @@
-/** The doctor on Pods with addresses on our NICs: the sandbox's Kubernetes API and an operator, over real HTTP. */
+/** The doctor on Pods with addresses on our NICs: the sandbox's Kubernetes API and an inventory, over real HTTP. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { networkAttachmentCrd } from '../../../test/rigs/cni/rig.ts'
@@ -23,7 +23,7 @@ const selected = {
 const pair = (ipAddress: string, mac = macAddress) => ({ ipAddress, macAddress: mac })
 
 let cluster: ControllerCluster
-let operator: HttpStub
+let inventory: HttpStub
 let multinic: Run
 let verdicts: OperatorVerdict[] | undefined
 
@@ -32,17 +32,16 @@ before(async () => {
   await cluster.addNode('w1')
   await cluster.addConfig('w1', 'vm-w1')
   await cluster.kube.create(crds, networkAttachmentCrd as KubeObject)
-  operator = await serve((_request, response) =>
+  inventory = await serve((_request, response) =>
     verdicts ? json(response, 200, { verdicts }) : void response.writeHead(204).end(),
   )
   multinic = runner({
     KUBECONFIG: cluster.api.kubeconfig,
-    MULTINIC_OPERATOR_URL: operator.url,
-    MULTINIC_INVENTORY_URL: operator.url,
+    MULTINIC_INVENTORY_URL: inventory.url,
   })
 })
 after(async () => {
-  await operator.close()
+  await inventory.close()
   await cluster.close()
 })
 
@@ -86,7 +85,7 @@ beforeEach(async () => {
   await cluster.kube
     .raw('DELETE', '/api/v1/namespaces/default/pods/reader', { gracePeriodSeconds: 0 })
     .catch(() => 'none')
-  operator.requests.length = 0
+  inventory.requests.length = 0
   verdicts = [{ ...selected, portSecurity: { enabled: true, allowedAddressPairs: [] } }]
 })
 
@@ -113,7 +112,7 @@ test('a Pod without an allowed address pair is named with the command that adds 
       remedy: `if the addresses are right, run openstack port set --allowed-address ip-address=10.10.0.130,mac-address=${macAddress} port-0`,
     },
   ])
-  assert.equal(operator.requests[0]?.query.get('taken'), 'true')
+  assert.equal(inventory.requests[0]?.query.get('taken'), 'true')
 })
 
 const passing: Record<string, [pairs: ReturnType<typeof pair>[], enabled: boolean]> = {
@@ -155,9 +154,9 @@ test('an annotation with anything else than addresses reaches no command', async
 })
 
 for (const config of ['', '[]', 'null', '{"master":"eth0"}', '{"plugins":[null]}', '{"master":"multinic0;"}'])
-  test(`a network with the configuration ${config || '(none)'} is not ours, and the operator is not asked`, async () => {
+  test(`a network with the configuration ${config || '(none)'} is not ours, and the inventory is not asked`, async () => {
     await addPod({ status: { ips: ['10.10.0.130'] }, config })
-    assert.deepEqual([await found(), operator.requests.length], [[], 0])
+    assert.deepEqual([await found(), inventory.requests.length], [[], 0])
   })
 
 test('a Pod that has ended needs no pair', async () => {
@@ -165,7 +164,7 @@ test('a Pod that has ended needs no pair', async () => {
   assert.deepEqual(await found(), [])
 })
 
-test('an older operator, a port that it does not know and no operator are reported', async () => {
+test('an older cloud, a port without a verdict and an inventory without verdicts are reported', async () => {
   await addPod({ status: { ips: ['10.10.0.130'] } })
   for (const known of [[selected], []]) {
     verdicts = known
@@ -176,10 +175,13 @@ test('an older operator, a port that it does not know and no operator are report
   }
   verdicts = undefined
   const [none] = await found()
-  assert.equal(none?.what, 'cannot compare 1 addresses of Pods with the allowed address pairs: no operator responds')
-  const [closed] = await found('--operator', 'http://127.0.0.1:1')
-  assert.match(closed?.what ?? '', /address pairs: cannot reach the operator at http:\/\/127\.0\.0\.1:1: [^\n]*$/)
-  assert.match(closed?.remedy ?? '', /--operator URL/)
+  assert.equal(
+    none?.what,
+    'cannot compare 1 addresses of Pods with the allowed address pairs: the inventory has no verdicts of an operator',
+  )
+  const [closed] = await found('--inventory', 'http://127.0.0.1:1')
+  assert.match(closed?.what ?? '', /address pairs: cannot reach the inventory at http:\/\/127\.0\.0\.1:1: [^\n]*$/)
+  assert.match(closed?.remedy ?? '', /--inventory URL/)
 })
 
 test('Pods and networks that the account may not list are named', async () => {
@@ -197,7 +199,7 @@ test('Pods and networks that the account may not list are named', async () => {
         : json(response, 200, { metadata: {}, items }),
     )
     const kube = connectKube({ server: api.url })
-    const networks = await podNetworksIn(kube, () => assert.fail('the operator is not asked'))
+    const networks = await podNetworksIn(kube, () => assert.fail('the inventory is not asked'))
     await kube.close()
     await api.close()
     const kind = forbidden === 'pods' ? 'Pods' : 'NetworkAttachmentDefinitions'

@@ -92,8 +92,8 @@ export function aboutPodAddresses(found: PodNetworks, configs: readonly NodeConf
     return [
       {
         level: 'warn',
-        what: `cannot compare ${count} with the allowed address pairs: ${problem ?? 'no operator responds'}`,
-        remedy: 'set the URL of the operator with --operator URL',
+        what: `cannot compare ${count} with the allowed address pairs: ${problem ?? 'the inventory has no verdicts of an operator'}`,
+        remedy: 'set the URL of the inventory that the operator writes to with --inventory URL',
       },
     ]
   const ports = portsOf(configs, verdicts)

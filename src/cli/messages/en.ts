@@ -131,7 +131,8 @@ export const en = {
   moreHolders: (count: number) => `The latest ${count} holders are listed. There are older ones.`,
   moreLines: (lines: number) => `… ${count(lines, 'more line')}; name a node, or use a larger terminal`,
   nothingDelivered: 'no node has been configured yet',
-  noOperator: 'no operator responds at this URL, so ignored and undelivered ports are not shown; see --operator',
+  noVerdicts:
+    'ignored and undelivered ports are not shown: no operator of this version has written verdicts to this inventory',
   allAsRequested: (nics: number, nodes: number) =>
     `${count(nics, 'interface')} on ${count(nodes, 'node')} match the request`,
   oldest: (age: string) => `the oldest observation was made ${age}`,

@@ -127,8 +127,8 @@ export const ko: Messages = {
   moreHolders: count => `최근 기록 ${count}개만 표시합니다. 더 오래된 기록이 있습니다.`,
   moreLines: lines => `… ${lines}줄이 더 있습니다. 노드를 지정하거나 터미널을 키우세요`,
   nothingDelivered: '아직 구성된 노드가 없습니다',
-  noOperator:
-    '이 URL에서 operator가 응답하지 않아 무시된 포트와 전달되지 않은 포트는 표시하지 않습니다. --operator를 참고하세요',
+  noVerdicts:
+    '이 버전의 operator가 이 인벤토리에 판정을 기록한 적이 없어 무시된 포트와 전달되지 않은 포트는 표시하지 않습니다',
   allAsRequested: (nics, nodes) => `노드 ${nodes}개의 인터페이스 ${nics}개가 설정값과 일치합니다`,
   oldest: age => `가장 오래된 관측: ${age}`,
   provider: '프로바이더',

@@ -12,6 +12,7 @@ import * as holdings from './0004-holdings.ts'
 import * as names from './0005-names.ts'
 import * as agentRollout from './0006-agent-rollout.ts'
 import * as providerNames from './0007-provider-names.ts'
+import * as verdicts from './0008-verdicts.ts'
 
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
@@ -21,4 +22,5 @@ export const migrations: Record<string, Migration> = {
   '0005-names': names,
   '0006-agent-rollout': agentRollout,
   '0007-provider-names': providerNames,
+  '0008-verdicts': verdicts,
 }

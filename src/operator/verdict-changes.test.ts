@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { maxWrites } from '../contract/inventory.ts'
+import { maxVerdictsPerWrite, type VerdictWrite, verdictWrite } from '../contract/operator-api.ts'
+import { type ObjectVerdicts, verdictChanges } from './verdict-changes.ts'
+import type { Verdict } from './verdicts.ts'
+
+const on = (vm: string, port: string, message = 'm'): Verdict => ({
+  ...{ vm, portId: `${vm}-${port}`, reason: 'StatusNotAllowed', message },
+})
+const object = (verdicts: readonly Verdict[] | undefined, more: Partial<ObjectVerdicts> = {}): ObjectVerdicts => ({
+  ...{ config: 'ns/main', providerId: 'biz', verdicts, ...more },
+})
+const text = ({ providerId, after = '', upTo = '', removed, verdicts }: VerdictWrite) =>
+  removed ? `${providerId} removed` : `(${after},${upTo}] ${verdicts.map(({ portId }) => portId).join(' ')}`
+const changes = (now: ObjectVerdicts, stored?: ObjectVerdicts) => [...verdictChanges(now, stored)]
+
+const known = object([on('b', '1'), on('a', '1'), on('c', '1'), on('a', '2')])
+const cases: Record<string, [now: ObjectVerdicts, stored: ObjectVerdicts | undefined, writes: string[]]> = {
+  'all VMs, in one range without ends, if the inventory is unknown': [known, undefined, ['(,] a-1 a-2 b-1 c-1']],
+  'an empty range without ends for an object without verdicts': [object([]), undefined, ['(,] ']],
+  'nothing for the same verdicts': [object(known.verdicts?.map(one => ({ ...one }))), known, []],
+  'only the VM that differs': [
+    object([on('a', '1'), on('a', '2'), on('b', '1', 'new'), on('c', '1')]),
+    known,
+    ['(a,b] b-1'],
+  ],
+  'VMs that are gone, with their neighbours in one range': [object([on('c', '1')]), known, ['(,b] ']],
+  'a new VM': [object([...(known.verdicts ?? []), on('bb', '1')]), known, ['(b,bb] bb-1']],
+  'two ranges with a VM between them': [object([on('b', '1')]), known, ['(,a] ', '(b,c] ']],
+  'a deletion': [object(undefined), known, ['biz removed']],
+  'a move to another provider': [object([on('a', '1')], { providerId: 'new' }), known, ['biz removed', '(,] a-1']],
+  'a move during a restart': [
+    object([on('a', '1')], { providerId: 'new', providerBefore: 'biz' }),
+    undefined,
+    ['biz removed', '(,] a-1'],
+  ],
+}
+for (const [name, [now, stored, writes]] of Object.entries(cases))
+  test(`writes ${name}`, () => assert.deepEqual(changes(now, stored).map(text), writes))
+
+test('the writes of a large fleet are bounded, and cover all VMs without gaps', () => {
+  const vms = Array.from({ length: 3_000 }, (_, n) => `vm-${n}`)
+  const writes = changes(object(vms.flatMap(vm => ['1', '2', '3', '4', '5', '6'].map(port => on(vm, port)))))
+  assert.equal(
+    writes.reduce((sum, { verdicts }) => sum + verdicts.length, 0),
+    6 * vms.length,
+  )
+  for (const [at, write] of writes.entries()) {
+    verdictWrite.parse(write)
+    assert.equal(write.after, writes[at - 1]?.upTo)
+    assert.ok(new Set(write.verdicts.map(({ vm }) => vm)).size <= maxWrites)
+  }
+  assert.equal(writes.at(-1)?.upTo, undefined)
+})
+
+test('VMs are in the order of bytes, as in the database', () => {
+  const [write] = changes(object(['\u{1f44d}', '\uffee', 'a'].map(vm => on(vm, '1'))))
+  assert.deepEqual(
+    write?.verdicts.map(({ vm }) => vm),
+    ['a', '\uffee', '\u{1f44d}'],
+  )
+})
+
+test('hostile texts of a cloud make no write that the inventory refuses', () => {
+  const long = 'x'.repeat(10_000)
+  const pairs = Array.from({ length: 256 }, () => ({ ipAddress: long.slice(0, 255), macAddress: '02' }))
+  const hostile = ['\0', '\ud800', long, '', '\u202e'].flatMap((text): Verdict[] => [
+    { vm: text, portId: text, reason: 'DeviceOwnerNotAllowed', message: text },
+    { vm: text, reason: 'VmNotFound', message: text, portSecurity: { enabled: true, allowedAddressPairs: pairs } },
+  ])
+  const many = Array.from({ length: 5_000 }, (_, n) => on('one VM', String(n)))
+  const writes = changes(object([...hostile, ...many]))
+  for (const write of writes) verdictWrite.parse(write)
+  assert.ok(writes.every(({ verdicts }) => verdicts.length <= maxVerdictsPerWrite))
+  assert.deepEqual(changes(object([...hostile, ...many]), object([...hostile, ...many])), [])
+})

@@ -1,0 +1,145 @@
+/**
+ * Verdicts in the store of the inventory: one suite for SQLite and PostgreSQL.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { VerdictWrite } from '../../src/contract/operator-api.ts'
+import type { Store } from '../../src/inventory/store.ts'
+import { positionOf, type VerdictFilter } from '../../src/inventory/verdicts.ts'
+import { aWrite, someVerdicts } from '../support/inventory.ts'
+
+type Written = VerdictWrite['verdicts'][number]
+
+const on = (vm: string, port: string, reason = 'StatusNotAllowed', message = 'm'): Written => ({
+  vm,
+  portId: `${vm}-${port}`,
+  reason,
+  message,
+})
+
+export function inventoryVerdictsConformance(using: (work: (store: Store) => Promise<void>) => Promise<void>): void {
+  const texts = async (store: Store, filter: Partial<VerdictFilter> = {}) =>
+    (await store.verdicts({ limit: 1_000, ...filter }))?.map(
+      ({ config, vm, portId, reason }) => `${config} ${portId ?? vm} ${reason}`,
+    )
+
+  test('an inventory without verdicts says so, and one with an object without verdicts says that too', () =>
+    using(async store => {
+      assert.equal(await texts(store), undefined)
+      await store.put([], [someVerdicts([])])
+      assert.deepEqual(await texts(store), [])
+    }))
+
+  test('a verdict is read back with all its fields and the remedy of the catalogue', () =>
+    using(async store => {
+      const portSecurity = {
+        enabled: true,
+        allowedAddressPairs: [{ ipAddress: '10.0.0.0/24', macAddress: '02:00:00:00:00:01' }],
+      }
+      const selected = { ...on('a', '1', 'Selected'), vmName: 'web "1"', name: 'multinic0', portSecurity }
+      await store.put([], [someVerdicts([selected, { vm: 'gone', reason: 'VmNotFound', message: 'server gone' }])])
+      const [first, second] = (await store.verdicts({ limit: 10 })) ?? []
+      const { remedy: _, ...read } = first ?? assert.fail()
+      assert.deepEqual(read, { config: 'multinic-system/main', providerId: 'p1', ...selected })
+      assert.equal(second?.portId, undefined)
+      assert.ok(second?.remedy)
+    }))
+
+  test('a write replaces the verdicts on its range of VMs, and no others', () =>
+    using(async store => {
+      await store.put([], [someVerdicts([on('a', '1'), on('b', '1'), on('b', '2'), on('c', '1')])])
+      await store.put([], [someVerdicts([on('b', '2', 'Selected')], { after: 'a', upTo: 'b' })])
+      const expected = ['a-1 StatusNotAllowed', 'b-2 Selected', 'c-1 StatusNotAllowed']
+      assert.deepEqual(
+        await texts(store),
+        expected.map(text => `multinic-system/main ${text}`),
+      )
+      await store.put([], [someVerdicts([], { after: 'a' })])
+      assert.deepEqual(await texts(store), ['multinic-system/main a-1 StatusNotAllowed'])
+      // Outside of its range: it must not fail.
+      await store.put([], [someVerdicts([on('a', '1')], { after: 'b' })])
+    }))
+
+  test('objects of other providers and names are apart, and a deleted object takes its verdicts with it', () =>
+    using(async store => {
+      const write = someVerdicts([on('a', '1')])
+      await store.put([], [write, { ...write, providerId: 'p2' }, { ...write, config: 'ns/other' }])
+      await store.put([], [{ ...write, verdicts: [], removed: true }])
+      assert.deepEqual(
+        (await store.verdicts({ limit: 9 }))?.map(({ providerId, config }) => `${providerId} ${config}`),
+        ['p1 ns/other', 'p2 multinic-system/main'],
+      )
+      await store.put([], [{ ...write, verdicts: [], removed: true }])
+    }))
+
+  test('verdicts are found by object, provider, VM, port and kind', () =>
+    using(async store => {
+      const written = [on('a', '0', 'PrimaryPort'), on('a', '1', 'Selected'), on('a', '2'), on('b', '2')]
+      await store.put([], [someVerdicts(written), someVerdicts(written, { providerId: 'p2', config: 'ns/x' })])
+      const ports = async (filter: Partial<VerdictFilter>) =>
+        (await store.verdicts({ limit: 10, ...filter }))?.map(({ providerId, portId }) => `${providerId} ${portId}`)
+      assert.deepEqual(await ports({ kind: 'ignored' }), ['p1 a-2', 'p1 b-2', 'p2 a-2', 'p2 b-2'])
+      assert.deepEqual(await ports({ kind: 'selected', providerId: 'p2' }), ['p2 a-1'])
+      assert.deepEqual(await ports({ port: 'a-0' }), ['p1 a-0', 'p2 a-0'])
+      assert.deepEqual(await ports({ vm: 'b' }), ['p1 b-2', 'p2 b-2'])
+      assert.deepEqual(await ports({ config: 'ns/x', kind: 'ignored' }), ['p2 a-2', 'p2 b-2'])
+      assert.deepEqual(await ports({ config: 'nobody' }), [])
+    }))
+
+  test('pages have no gaps and no duplicates, in every order of writing', () =>
+    using(async store => {
+      const vms = ['b', 'B', 'é', '👍', '', 'a b', 'z']
+      for (const config of ['ns/b', 'ns/a'])
+        await store.put(
+          [],
+          [
+            someVerdicts(
+              vms.toReversed().flatMap(vm => [on(vm, '2'), on(vm, '1')]),
+              { config },
+            ),
+          ],
+        )
+      const seen: string[] = []
+      for (let after: VerdictFilter['after']; ; ) {
+        const page = (await store.verdicts({ limit: 3, ...(after && { after }) })) ?? []
+        seen.push(...page.map(one => positionOf(one).join(' ')))
+        const last = page.at(-1)
+        if (!last) break
+        after = positionOf(last)
+      }
+      assert.equal(new Set(seen).size, 2 * 2 * vms.length)
+      const inBytes = [...seen].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+      assert.deepEqual(seen, inBytes)
+    }))
+
+  test('the version changes with the verdicts, and not with a repeated write', () =>
+    using(async store => {
+      const records = [aWrite('a')]
+      const write = someVerdicts([on('a', '1'), { ...on('a', '2', 'Selected'), name: 'multinic0' }])
+      await store.put(records, [write])
+      const version = await store.version()
+      await store.put(records, [{ ...write, verdicts: write.verdicts.toReversed() }])
+      assert.equal(await store.version(), version)
+      await store.put(records, [someVerdicts([on('a', '1', 'StatusNotAllowed', 'another message')])])
+      assert.notEqual(await store.version(), version)
+      assert.equal((await store.history({ nodeName: 'a' })).length, 1, 'a verdict is no change of the node')
+    }))
+
+  test('verdicts are stored in the transaction of the records: both or none', () =>
+    using(async store => {
+      const broken = { ...on('a', '1'), message: null as never }
+      await assert.rejects(store.put([aWrite('a')], [someVerdicts([broken])]))
+      assert.deepEqual([await store.list(), await texts(store)], [[], undefined])
+      await assert.rejects(store.put([{ ...aWrite('a'), why: null as never }], [someVerdicts([on('a', '1')])]))
+      assert.deepEqual([await store.list(), await texts(store)], [[], undefined])
+    }))
+
+  test('a large fleet is written and replaced', () =>
+    using(async store => {
+      const vms = Array.from({ length: 1_500 }, (_, n) => `vm-${n}`)
+      await store.put([], [someVerdicts(vms.map(vm => on(vm, '1')))])
+      await store.put([], [someVerdicts(vms.slice(1).map(vm => on(vm, '1', 'Selected')))])
+      assert.equal((await store.verdicts({ limit: 5_000 }))?.length, 1_499)
+      assert.equal((await store.verdicts({ limit: 5_000, kind: 'ignored' }))?.length, 0)
+    }))
+}

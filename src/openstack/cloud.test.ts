@@ -36,7 +36,7 @@ function open(other: Partial<ContrabassAccount> = {}): Cloud {
 }
 
 async function ports(other?: Partial<ContrabassAccount>): Promise<number> {
-  return (await open(other).portsOfServers([server.id], [])).length
+  return (await open(other).portsOfServers([server.id])).length
 }
 
 /** Calls to Contrabass and Keystone during the work. */
@@ -74,20 +74,41 @@ test('another key is another login', async () => {
   await assert.rejects(ports({ encryptKey: 'another-key-16-b' }), /the key does not decrypt the password/)
 })
 
-for (const count of [2, 301])
-  test(`the ports of some of ${count} servers are those of the complete list`, async () => {
-    const [selected, other] = ['selected', 'other'].map((name, n) =>
-      addSubnet(world, { name, cidr: `10.${20 + n}.0.0/16`, mtu: 1500 }),
-    )
-    assert.ok(selected && other)
-    const servers = Array.from({ length: count }, (_, n) => addServer(world, `vm-${n}`))
-    for (const one of servers.slice(0, 2))
-      for (const subnet of [selected, other]) addPort(world, { server: one, subnet })
-    const ids = servers.map(({ id }) => id)
-    const [first = ''] = ids
-    const textOf = (found: readonly Port[]) => found.map(({ id }) => id).sort()
-    const all = await open().portsOfServers(ids, [selected.id])
-    const some = await open().portsOfServers(ids, [selected.id], undefined, [first])
-    assert.deepEqual(textOf(some), textOf(all.filter(({ serverId }) => serverId === first)))
-    assert.equal(some.length, count > 300 ? 1 : 2)
-  })
+test('the ports of very many servers have the form of those of few, also outside of any selected subnet', async () => {
+  const subnets = ['selected', 'other'].map((name, n) =>
+    addSubnet(world, { name, cidr: `10.${20 + n}.0.0/16`, mtu: 1500 }),
+  )
+  const servers = Array.from({ length: 301 }, (_, n) => addServer(world, `vm-${n}`))
+  for (const one of servers.slice(0, 2)) for (const subnet of subnets) addPort(world, { server: one, subnet })
+  const ids = servers.map(({ id }) => id)
+  const [first = ''] = ids
+  const sorted = (found: readonly Port[]) => found.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const before = sandbox.calls().neutron
+  const all = await open().portsOfServers(ids)
+  assert.deepEqual([all.length, sandbox.calls().neutron - before], [4, 1])
+  const some = await open().portsOfServers([first])
+  assert.deepEqual(sorted(some), sorted(all.filter(({ serverId }) => serverId === first)))
+})
+
+test('in a project with more pages of ports than groups of servers, ports are listed by server for ten minutes', async () => {
+  now += 20 * minute
+  const ids = [...world.servers.keys()]
+  const groups = Math.ceil(ids.length / 100)
+  const cloud = open()
+  await cloud.check()
+  const callsOf = async () => {
+    const before = sandbox.calls().neutron
+    assert.equal((await cloud.portsOfServers(ids)).length, world.ports.size)
+    return sandbox.calls().neutron - before
+  }
+  assert.equal(await callsOf(), 1)
+  world.faults.pageLimit = 1
+  try {
+    const first = await callsOf()
+    assert.equal(await callsOf(), first - groups, 'the project is not listed again')
+    now += 11 * minute
+    assert.equal(await callsOf(), first)
+  } finally {
+    world.faults.pageLimit = 0
+  }
+})

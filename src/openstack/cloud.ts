@@ -67,8 +67,10 @@ const loginMaxAgeMs = 10 * 60_000
 const minBusRefreshMs = 5_000
 const cacheMs = 60_000
 const absentCacheMs = 5_000
-/** Above this number, listing ports by subnet needs fewer calls than by server. */
+/** Above this number, listing all ports of the project usually needs fewer calls than listing them by server. */
 const manyServers = 3 * maxIds
+/** How long the ports of a project with many other ports are listed by server. */
+const largeProjectMs = 600_000
 
 interface LoggedIn {
   bus: MessageBus | undefined
@@ -166,18 +168,21 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
   const servers = cached(({ nova }, ids, signal) => nova.servers(ids, signal))
   const byName = createListCache(now, found => (found.length === 1 ? cacheMs : absentCacheMs))
   const matching = createListCache(now, () => cacheMs)
+  let projectIsLargeUntil = 0
   const listing = createPortListing(serverIds => call(({ neutron }) => neutron.portsOfServers(serverIds), undefined))
 
   return {
     check: signal => call(({ session }) => session.check('network', signal), signal),
-    portsOfServers: async (serverIds, subnetIds, signal, only = serverIds) => {
-      if (serverIds.length <= manyServers) return listing.ports(only, signal)
-      if (only.length <= manyServers) {
-        const selected = new Set(subnetIds)
-        const ports = await listing.ports(only, signal)
-        return ports.filter(({ addresses }) => addresses.some(({ subnetId }) => selected.has(subnetId)))
-      }
-      return call(({ neutron }) => neutron.portsInSubnets(subnetIds, only, signal), signal)
+    portsOfServers: async (serverIds, signal) => {
+      if (serverIds.length <= manyServers) return listing.ports(serverIds, signal)
+      return call(async ({ neutron }) => {
+        const calls = Math.ceil(serverIds.length / maxIds)
+        const isLarge = now() < projectIsLargeUntil
+        const ports = isLarge ? undefined : await neutron.portsOfProject(serverIds, calls, signal)
+        if (ports) return ports
+        if (!isLarge) projectIsLargeUntil = now() + largeProjectMs
+        return neutron.portsOfServers(serverIds, signal)
+      }, signal)
     },
     portsById: (ids, signal) => call(({ neutron }) => neutron.portsById(ids, signal), signal),
     portsByMac: (addresses, signal) => call(({ neutron }) => neutron.portsByMac(addresses, signal), signal),

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { batchesOf } from '../http-client/batches.ts'
 import type { Network, Port, Subnet } from '../operator/cloud.ts'
 import { createPageCache, type PageCache } from './page-cache.ts'
-import { allPages, joined, type Page, parsedBytes, parsedPage, type Query } from './paging.ts'
+import { allPages, joined, type Page, parsedBytes, parsedPage, type Query, TooManyPages } from './paging.ts'
 import type { Session } from './session.ts'
 
 /** Whether the project may use a network of another project. */
@@ -16,8 +16,11 @@ interface NeutronNetwork extends Network {
 
 export interface Neutron {
   portsOfServers(serverIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
-  /** Ports of these servers with an address in one of these subnets: fewer calls for many servers. */
-  portsInSubnets(subnetIds: readonly string[], serverIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
+  /**
+   * The same from the list of all ports of the project: fewer calls for many servers. Undefined if the list has more pages:
+   * the project has many other ports.
+   */
+  portsOfProject(serverIds: readonly string[], maxPages: number, signal?: AbortSignal): Promise<Port[] | undefined>
   /** Whatever their project and device: shows whether a port still exists. */
   portsById(ids: readonly string[], signal?: AbortSignal): Promise<Port[]>
   portsByMac(macAddresses: readonly string[], signal?: AbortSignal): Promise<Port[]>
@@ -130,6 +133,8 @@ interface Listing<T> {
   /** Only entries of the account's project. */
   ofProject?: boolean
   maxItems: number
+  /** With more pages, the list throws `TooManyPages`. */
+  maxPages?: number
   /** Entries that were asked for. A server that ignores a filter must not fill our memory. */
   keep?: (item: T) => boolean
   /** What `keep` depends on, besides the query. */
@@ -139,7 +144,7 @@ interface Listing<T> {
 
 export function createNeutron(session: Session, pages: PageCache = createPageCache()): Neutron {
   function list<T>(listing: Listing<T>): Promise<T[]> {
-    const { collection, shape, query, ofProject, maxItems, keep = () => true, keptBy = '', signal } = listing
+    const { collection, shape, query, ofProject, maxItems, maxPages, keep = () => true, keptBy = '', signal } = listing
     const read = async (page: Query): Promise<Page<T>> => {
       const { bytes } = await session.get('network', {
         path: `/${collection}`,
@@ -157,7 +162,7 @@ export function createNeutron(session: Session, pages: PageCache = createPageCac
       pages.set(key, digest, parsed, bytes.length)
       return parsed
     }
-    return allPages({ service: 'neutron', first: [...query, ['limit', String(pageSize)]], maxItems, read })
+    return allPages({ service: 'neutron', first: [...query, ['limit', String(pageSize)]], maxItems, maxPages, read })
   }
 
   async function listByIds<T>(
@@ -196,21 +201,21 @@ export function createNeutron(session: Session, pages: PageCache = createPageCac
   return {
     portsOfServers: (serverIds, signal) =>
       listByIds('device_id', serverIds, { ...ownPorts, maxItems: maxPorts, signal }),
-    portsInSubnets: async (subnetIds, serverIds, signal) => {
+    async portsOfProject(serverIds, maxPages, signal) {
       const requested = new Set(serverIds)
-      const found = await listByIds(
-        'fixed_ips',
-        subnetIds.map(id => `subnet_id=${id}`),
-        {
+      try {
+        return await list({
           ...ownPorts,
-          maxItems: () => maxPorts(requested.size),
+          maxItems: maxPorts(requested.size),
+          maxPages,
           keep: port => requested.has(port.serverId),
           keptBy: createHash('sha256').update(serverIds.join()).digest('base64'),
           signal,
-        },
-      )
-      const seen = new Set<string>()
-      return found.filter(({ id }) => !seen.has(id) && seen.add(id))
+        })
+      } catch (error) {
+        if (error instanceof TooManyPages) return undefined
+        throw error
+      }
     },
     portsById: (ids, signal) => listByIds('id', ids, { ...byId(ids), ...ports, query: fields(portFields), signal }),
     portsByMac: (macAddresses, signal) =>

@@ -45,7 +45,7 @@ test('operator 14: ports are listed 5,000 a page, and one call reads each page',
     return { status: 200, body: { ports, ...(!isLast && { ports_links: nextTo(String(from + pageSize)) }) } }
   })
   const serverIds = Array.from({ length: 600 }, (_, n) => (n === 0 ? 'vm' : `vm-${n}`))
-  assert.equal((await cloud.neutron.portsInSubnets(['s'], serverIds)).length, 12_000)
+  assert.equal((await cloud.neutron.portsOfProject(serverIds, 6))?.length, 12_000)
   assert.deepEqual(
     cloud.calls().map(({ query }) => query.get('limit')),
     ['5000', '5000', '5000'],
@@ -57,9 +57,17 @@ test('a page keeps only the ports of the servers that were asked for', async () 
     const ports = [...portsOf('vm', previous, 1), ...portsOf('of-somebody-else', 1_000, 4_999)]
     return { status: 200, body: { ports, ...(previous < 9 && { ports_links: nextTo(`m${previous}`) }) } }
   })
-  const kept = await cloud.neutron.portsInSubnets(['s'], ['vm'])
-  assert.deepEqual(new Set(kept.map(({ serverId }) => serverId)), new Set(['vm']))
+  const kept = await cloud.neutron.portsOfProject(['vm'], 10)
+  assert.deepEqual(new Set(kept?.map(({ serverId }) => serverId)), new Set(['vm']))
   assert.equal(cloud.calls().length, 10)
+})
+
+test('a project with many other ports is not read to the end', async () => {
+  await using cloud = await aCloud(({ previous }) => ({
+    ...{ status: 200, body: { ports: portsOf('of-somebody-else', 0, 5_000), ports_links: nextTo(`m${previous}`) } },
+  }))
+  assert.equal(await cloud.neutron.portsOfProject(['vm'], 4), undefined)
+  assert.equal(cloud.calls().length, 4)
 })
 
 test('port security is read with the ports, and a cloud that reports it in another way loses no port', async () => {

@@ -15,7 +15,7 @@ const linksShape = z.preprocess(links => (Array.isArray(links) ? links.slice(0, 
 type Links = z.infer<typeof linksShape>
 
 /** An endless list is a fault of the server. An incomplete list must not pass for a complete one. */
-const maxPages = 1_000
+const endlessPages = 1_000
 /** How often a list starts again because the last entry of a page was deleted before the next page was read. */
 const maxRestarts = 3
 
@@ -29,8 +29,13 @@ export interface Paging<T> {
   first: Query
   /** Entries of all pages. More of them are an error: memory follows what was asked for, not what is answered. */
   maxItems: number
+  /** The caller has another way to get a list with more pages. */
+  maxPages?: number | undefined
   read: (query: Query) => Promise<Page<T>>
 }
+
+/** The list has more than `maxPages`. */
+export class TooManyPages extends Error {}
 
 export async function allPages<T>(paging: Paging<T>): Promise<T[]> {
   for (let restarts = 0; ; restarts++) {
@@ -41,12 +46,13 @@ export async function allPages<T>(paging: Paging<T>): Promise<T[]> {
 }
 
 /** The pages, or the error of a page after the first whose marker no longer exists. */
-async function pagesFrom<T>({ service, first, maxItems, read }: Paging<T>): Promise<T[][] | ServiceError> {
+async function pagesFrom<T>({ service, first, maxItems, maxPages, read }: Paging<T>): Promise<T[][] | ServiceError> {
   const pages: T[][] = []
   let query: Query | undefined = first
   let count = 0
   while (query) {
-    if (pages.length >= maxPages) throw unusable(service, `the list has more than ${maxPages} pages`)
+    if (maxPages !== undefined && pages.length >= maxPages) throw new TooManyPages()
+    if (pages.length >= endlessPages) throw unusable(service, `the list has more than ${endlessPages} pages`)
     let page: Page<T>
     try {
       page = await read(query)

@@ -80,16 +80,7 @@ export interface MessageBus {
 export interface Cloud {
   /** Logs in if needed. Sends no request while a valid token is known. */
   check(signal?: AbortSignal): Promise<void>
-  /**
-   * Ports of these servers. For very many servers, only ports with an address in one of the subnets. `only`: the part of
-   * the list that is about these servers.
-   */
-  portsOfServers(
-    serverIds: readonly string[],
-    subnetIds: readonly string[],
-    signal?: AbortSignal,
-    only?: readonly string[],
-  ): Promise<Port[]>
+  portsOfServers(serverIds: readonly string[], signal?: AbortSignal): Promise<Port[]>
   portsById(ids: readonly string[], signal?: AbortSignal): Promise<Port[]>
   portsByMac(macAddresses: readonly string[], signal?: AbortSignal): Promise<Port[]>
   subnets(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, Subnet>>

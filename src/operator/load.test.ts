@@ -108,3 +108,16 @@ test('after a long outage an edit or the annotation resets the backoff', async (
   await backedOff()
   await resets({ spec: { deletionPolicy: 'Retain' } })
 })
+
+test('with more than 300 VMs, a port outside of the selected subnets has a verdict too', async () => {
+  const other = addSubnet(environment.cloudState, { name: 'other', cidr: '10.20.0.0/16', mtu: 1500 })
+  const first = workerWithPort('worker-0')
+  for (let n = 1; n <= 300; n++) addServer(environment.cloudState, `worker-${n}`)
+  const outside = addPort(environment.cloudState, { server: first, subnet: other })
+  await environment.startOperator()
+  await environment.create({ subnetIDs: [storage.id], settings: { pollFastInterval: '1h', pollSlowInterval: '1h' } })
+  await eventually(() => {
+    const verdicts = environment.verdicts.flatMap(write => write.verdicts)
+    assert.equal(verdicts.find(({ portId }) => portId === outside.id)?.reason, 'NotSelected')
+  })
+})

@@ -32,10 +32,9 @@ export async function observeCloud(
     selectedSubnets(cloud, refs, signal),
   ])
   const vmIds = selectedIds(observedVms.vms)
-  const subnetIds = subnets.map(subnet => subnet.id)
   const networkIds = subnets.map(subnet => subnet.networkId)
   const [ports, networks] = await Promise.all([
-    stage('NeutronPortError', () => cloud.portsOfServers(vmIds, subnetIds, signal)),
+    stage('NeutronPortError', () => cloud.portsOfServers(vmIds, signal)),
     stage('NeutronSubnetError', () => cloud.networks(networkIds, signal)),
   ])
   const subnetsSelectedById = refs.every(({ id }) => id !== undefined)

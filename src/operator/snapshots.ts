@@ -21,7 +21,6 @@ export interface Snapshot {
   viola: ViolaClient
   /** What the ports were listed by. */
   serverIds: readonly string[]
-  subnetIds: readonly string[]
   ports: readonly Port[]
   /** With what was delivered since. */
   delivered: readonly DeliveredNode[]
@@ -90,17 +89,15 @@ export async function withChangedPorts(
   changed: ChangedPorts,
   signal: AbortSignal,
 ): Promise<Cloud | undefined> {
-  const { cloud, serverIds, subnetIds } = snapshot
+  const { cloud, serverIds } = snapshot
   const servers = changedServers(snapshot, changed)
   if (servers.length === 0) return undefined
-  const read = await stage('NeutronPortError', () => cloud.portsOfServers(serverIds, subnetIds, signal, servers))
+  const read = await stage('NeutronPortError', () => cloud.portsOfServers(servers, signal))
   const ports = merged(snapshot, servers, read)
   return {
     ...cloud,
-    async portsOfServers(otherServers, otherSubnets, ...rest) {
-      const isSame = equalIds(otherServers, serverIds) && equalIds(otherSubnets, subnetIds)
-      return isSame ? ports : cloud.portsOfServers(otherServers, otherSubnets, ...rest)
-    },
+    portsOfServers: async (others, signal) =>
+      equalIds(others, serverIds) ? ports : cloud.portsOfServers(others, signal),
   }
 }
 

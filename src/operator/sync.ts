@@ -123,7 +123,6 @@ function snapshotOf(
     ...{ cloud, viola, delivered, isTargeted },
     generation: metadata.generation,
     serverIds: selectedIds(cloudState.vms),
-    subnetIds: cloudState.subnets.map(({ id }) => id),
     ports: cloudState.ports,
   }
 }

@@ -62,8 +62,10 @@ export const violaApi: Api = {
         nodeName: 'Only this node.',
         limit: 'Page size; the Link header points to the next page.',
         cursor: 'Start of the next page, from the Link header.',
-        since: 'resourceVersion of an earlier response. The response is a 304 if nothing changed since.',
-        watch: '`true` (or accept: text/event-stream): stream all changes as server-sent events.',
+        since:
+          'resourceVersion of an earlier response. The response is a 304 if nothing changed since. With `watch`, any value: the stream starts with the event `synced` and the current resourceVersion instead of all node configs.',
+        watch:
+          '`true` (or accept: text/event-stream): stream all node configs, then every change, as server-sent events `added`, `updated` and `deleted`.',
       },
       answers: {
         200: { description: 'Node configs.', body: violaListAnswer },

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { request } from 'undici'
 import { eventually } from '../../test/support/eventually.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import { problem } from '../contract/problem.ts'
-import { violaListAnswer, violaNode, violaNodesPath, violaPath, violaPostAnswer } from '../contract/viola.ts'
+import { violaListAnswer, violaNodesPath, violaPath, violaPostAnswer } from '../contract/viola.ts'
 
 const namespace = 'multinic-system'
 let biz: TargetCluster
@@ -302,33 +301,6 @@ test('a list has pages, by the names of the nodes', async () => {
   }
   assert.deepEqual(pages, [['paged-a', 'paged-b'], ['paged-c']])
   assert.equal((await viola.list('?limit=0', { provider })).status, 400)
-})
-
-test('a watch sends existing node configs and every change, and ends when the server stops', async () => {
-  const other = await aViola({ KUBECONFIG: biz.api.kubeconfig, VIOLA_PROVIDER_NAME: 'Seoul 1' })
-  await other.post([aNodeOf('streamed')], { provider: 'watched-provider' })
-  await viola.post([aNodeOf('unwatched')])
-  const url = await other.app.listen({ port: 0, host: '127.0.0.1' })
-  const headers = { 'x-provider-id': 'watched-provider', accept: 'text/event-stream' }
-  const { body, statusCode } = await request(`${url}${violaPath}`, { headers })
-  assert.equal(statusCode, 200)
-  let received = ''
-  const ended = (async () => {
-    for await (const piece of body) received += piece
-  })()
-  const events = () =>
-    [...received.matchAll(/event: (\w+)\ndata: (.*)\n\n/g)].map(([, event, data]) => {
-      const node = violaNode.parse(JSON.parse(data ?? ''))
-      return `${event} ${node.nodeName} ${node.status?.state ?? ''}`.trim()
-    })
-  await eventually(() => assert.deepEqual(events(), ['added streamed']))
-  assert.match(received, /"providerName":"Seoul 1"/)
-  await biz.kube.patchStatus(nodeConfigs, { namespace, name: 'streamed' }, { state: 'Configured' })
-  await eventually(() => assert.deepEqual(events(), ['added streamed', 'updated streamed Configured']))
-  await other.remove('streamed', { provider: 'watched-provider' })
-  await eventually(() => assert.equal(events().at(-1), 'deleted streamed Configured'))
-  await other.close()
-  await ended
 })
 
 test('providers in one cluster read and delete only their own nodes', async () => {

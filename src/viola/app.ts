@@ -3,6 +3,7 @@
  */
 import { Server as TlsServer } from 'node:https'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { NodeConfig } from '../contract/node-config.ts'
 import { objectName } from '../contract/node-names.ts'
 import type { Route } from '../contract/openapi.ts'
 import { summaryOf } from '../contract/problem.ts'
@@ -154,24 +155,22 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     [`get ${violaPath}`]: async (request, reply) => {
       const { providerId } = authorizedFor(request)
       const { nodeName, since, limit, cursor } = queryOf(request)
-      if (isWatch(request))
-        return inCluster(providerId, async cluster => {
-          await cluster.observe()
-          await streamChanges(cluster, openStream(request, reply), send =>
-            cluster.subscribe(({ type, object, old }) => {
-              if (nodeName !== undefined && object.spec.nodeName !== nodeName) return
-              if (belongsTo(object, providerId) || (old && belongsTo(old, providerId)))
-                send(type, named(toViolaNode(object), providerId))
-            }),
-          )
-        })
       return inCluster(providerId, async cluster => {
-        const objects = (await cluster.observe())
-          .list()
-          .filter(
-            object => belongsTo(object, providerId) && (nodeName === undefined || object.spec.nodeName === nodeName),
-          )
+        const isRequested = (object: NodeConfig) =>
+          belongsTo(object, providerId) && (nodeName === undefined || object.spec.nodeName === nodeName)
+        const objects = (await cluster.observe()).list().filter(isRequested)
         const resourceVersion = fingerprintOf(objects, targets.nameOf(providerId))
+        if (isWatch(request))
+          return streamChanges(cluster, openStream(request, reply), send => {
+            let isSkipped = since !== undefined
+            if (isSkipped) send('synced', { resourceVersion })
+            const stop = cluster.subscribe(({ type, object, old }) => {
+              const isConcerned = isRequested(object) || (old !== undefined && isRequested(old))
+              if (isConcerned && !isSkipped) send(type, named(toViolaNode(object), providerId))
+            })
+            isSkipped = false
+            return stop
+          })
         if (isNotModified(request, reply, resourceVersion) || since === resourceVersion) return reply.code(304).send()
         const { page, next } = pageOf(objects, limit, cursor)
         if (next !== undefined) reply.header('link', nextLink(request.url, next))

@@ -11,7 +11,12 @@ import { createInterface } from 'node:readline'
 import { systemPath } from '../../sandbox/exec.ts'
 import { buildProgram } from '../../scripts/build.ts'
 import { buildImage } from '../../scripts/image.ts'
+import { nodeConfigs } from '../../src/contract/node-config.ts'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import type { KubeClient } from '../../src/kube/client.ts'
+import { createInformer } from '../../src/kube/informer.ts'
 import { jobs, pods } from '../../src/kube/resources.ts'
+import { silent } from '../../src/telemetry/log.ts'
 import { type RigNode, startNode } from '../rigs/kubernetes/rig.ts'
 import { type OpenStack, startOpenStack } from '../rigs/openstack/rig.ts'
 import { run } from '../rigs/process.ts'
@@ -66,7 +71,9 @@ async function measure(): Promise<void> {
       assert.equal(connected?.status, 'True')
     })
 
-    const chain = { cloud, node, system, vm, networkId }
+    const status = await followStatus(real.kube)
+    ends.push(async () => status.close())
+    const chain = { cloud, node, system, vm, networkId, status }
     for (let round = 0; round < warmUps; round++) await attachOnce(chain)
     const rounds: Round[] = []
     for (let round = 0; round < attaches; round++) rounds.push(await attachOnce(chain))
@@ -88,6 +95,11 @@ async function measure(): Promise<void> {
     )
     printFigure(figure('chain.nova_attach_p50_s', median(rounds.map(round => round.nova)), 's', job))
     printFigure(figure('chain.attach_to_ready_p50_s', median(rounds.map(round => round.ready)), 's', job))
+
+    const statusBack = rounds.map(round => round.statusBack * 1_000)
+    const second = { against: 'one second', reference: 1_000 }
+    printFigure(figure('chain.status_back_p50_ms', median(statusBack), 'ms', second))
+    printFigure(figure('chain.status_back_p95_ms', percentile(statusBack, 0.95), 'ms', second, { atMost: 300 }))
 
     printStages(collector, rounds, median(usable))
 
@@ -127,6 +139,46 @@ interface Chain {
   system: RealCloudSystem
   vm: string
   networkId: string
+  status: StatusTimes
+}
+
+interface StatusTimes {
+  /** Forgets the last round. */
+  reset(): void
+  /** Seconds from the status of the node config to that of the OpenstackConfig, when both say that the NIC is configured. */
+  back(): number
+  close(): void
+}
+
+async function followStatus(kube: KubeClient): Promise<StatusTimes> {
+  const stop = new AbortController()
+  const options = { namespace, log: silent }
+  const nodes = createInformer(kube, nodeConfigs, options)
+  const configs = createInformer(kube, openstackConfigs, options)
+  await Promise.all([nodes.start(stop.signal), configs.start(stop.signal)])
+  let node: number | undefined
+  let config: number | undefined
+  nodes.on(({ object: { metadata, status } }) => {
+    const isConfigured = status?.state === 'Configured' && status.observedGeneration === metadata.generation
+    if (isConfigured) node ??= performance.now()
+  })
+  configs.on(({ object: { status } }) => {
+    if (status?.nodes?.configured === 1) config ??= performance.now()
+  })
+  return {
+    reset() {
+      node = undefined
+      config = undefined
+    },
+    back() {
+      assert.ok(
+        node !== undefined && config !== undefined,
+        'the OpenstackConfig does not report the node as configured',
+      )
+      return (config - node) / 1_000
+    },
+    close: () => stop.abort(),
+  }
 }
 
 async function createCloudObjects(cloud: OpenStack): Promise<{ subnetId: string; networkId: string; vm: string }> {
@@ -161,12 +213,14 @@ interface Round {
   nova: number
   usable: number
   ready: number
+  statusBack: number
   /** Whether a time (ms since 1970) is within the round. */
   covers(at: number): boolean
 }
 
 async function attachOnce(chain: Chain): Promise<Round> {
-  const { cloud, node, system, vm, networkId } = chain
+  const { cloud, node, system, vm, networkId, status } = chain
+  status.reset()
   const startedAt = Date.now()
   let port = ''
   const nova = await timed(async () => {
@@ -186,6 +240,7 @@ async function attachOnce(chain: Chain): Promise<Round> {
     assert.equal(nic?.status, 'Configured')
   })
   const ready = since()
+  const statusBack = await eventually(async () => status.back(), { within: 90_000 })
   const ended = Date.now()
   await cloud.detach(vm, port)
   await system.eventually(async () =>
@@ -198,7 +253,9 @@ async function attachOnce(chain: Chain): Promise<Round> {
   await system.eventually(async () =>
     assert.equal((await system.nodes())[0]?.status?.state ?? 'Configured', 'Configured'),
   )
-  return { nova, usable, ready, covers: at => at >= startedAt && at <= ended }
+  // The next round starts with a status that does not report the NIC.
+  await eventually(async () => assert.equal((await system.config()).status?.nodes?.configured, 0), { within: 90_000 })
+  return { nova, usable, ready, statusBack, covers: at => at >= startedAt && at <= ended }
 }
 
 /** Adds the device to the guest. The gateway is at the other end and knows the MAC of the guest, like a bridge. */

@@ -1,17 +1,48 @@
 /**
- * Server-sent events: the data of each event, parsed as JSON.
+ * Server-sent events: the type of each event, and its data parsed as JSON.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface ServerEvent {
+  /** Empty if the server names none. */
+  type: string
+  data: unknown
+}
 
 const maxEventBytes = 64 * 1024
+/** Above this rate, reading waits: a server must not keep the process busy. */
+const maxBytesPerSecond = 2 * 1024 * 1024
 
-/** Comments, such as heartbeats, and other fields are skipped. */
-export async function* eventsIn(stream: AsyncIterable<Buffer>): AsyncGenerator<unknown> {
+interface Pace {
+  now: () => number
+  pause: (ms: number) => Promise<unknown>
+}
+
+/** Comments, such as heartbeats, and other fields are skipped. An event has one line of data. */
+export async function* eventsIn(
+  stream: AsyncIterable<Buffer>,
+  { now, pause }: Pace = { now: () => performance.now(), pause: sleep },
+): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder()
   let rest = ''
+  let type = ''
+  let bytes = 0
+  let since = now()
   for await (const chunk of stream) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
     if (rest.length > maxEventBytes) throw new Error(`an event is longer than ${maxEventBytes} bytes`)
-    for (const line of lines) if (line.startsWith('data:')) yield JSON.parse(line.slice('data:'.length))
+    for (const line of lines) {
+      if (line.startsWith('event:')) type = line.slice('event:'.length).trim()
+      if (!line.startsWith('data:')) continue
+      yield { type, data: JSON.parse(line.slice('data:'.length)) }
+      type = ''
+    }
+    bytes += chunk.length
+    const leftMs = since + 1_000 - now()
+    if (leftMs > 0 && bytes < maxBytesPerSecond) continue
+    if (leftMs > 0) await pause(leftMs)
+    bytes = 0
+    since = now()
   }
 }

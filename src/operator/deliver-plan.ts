@@ -87,8 +87,10 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
   return total
 }
 
+type DueOptions = Pick<DeliverOptions, 'deps' | 'providerId' | 'down'>
+
 /** Nodes that differ, or have other aliases; in the first attempt also nodes with DOWN ports whose resend is due. */
-function nodesDue({ deps, providerId, down }: DeliverOptions, plan: Plan, attempt: number): NodePlan[] {
+export function nodesDue({ deps, providerId, down }: DueOptions, plan: Plan, attempt: number): NodePlan[] {
   const resent = new Set(down.resend && attempt === 1 ? plan.down.map(({ nodeName }) => nodeName) : [])
   return plan.nodes.filter(node => {
     if (node.action === 'remove') return !deps.pendingDeletions.has(providerId, node)

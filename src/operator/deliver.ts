@@ -34,8 +34,10 @@ const limits = {
   costOf: (node: ViolaNodeConfig) => JSON.stringify(node).length,
 }
 
+type Writer = Pick<ViolaClient, 'post' | 'remove'>
+
 export async function deliver(
-  client: ViolaClient,
+  client: Writer,
   nodes: readonly NodePlan[],
   signal: AbortSignal,
   traceparent?: string,
@@ -53,9 +55,8 @@ export async function deliver(
 }
 
 /** Sends the traceparent of the sync with every write. */
-function withTrace(viola: ViolaClient, traceparent: string | undefined): ViolaClient {
+function withTrace(viola: Writer, traceparent: string | undefined): Writer {
   return {
-    ...viola,
     post: (nodes, signal) => viola.post(nodes, signal, traceparent),
     remove: (node, signal) => viola.remove(node, signal, traceparent),
   }
@@ -78,12 +79,7 @@ function toViolaNode({ nodeName, instanceId, instanceName, interfaces, expectedS
 }
 
 /** When Viola refuses the content of a batch, halves it until only the invalid nodes are refused. */
-async function post(
-  viola: ViolaClient,
-  batch: ViolaNodeConfig[],
-  delivery: Delivery,
-  signal: AbortSignal,
-): Promise<void> {
+async function post(viola: Writer, batch: ViolaNodeConfig[], delivery: Delivery, signal: AbortSignal): Promise<void> {
   try {
     const { results } = await viola.post(batch, signal)
     for (const { nodeName } of batch) addResult(delivery, nodeName, results.get(nodeName) ?? { action: 'updated' })
@@ -110,7 +106,7 @@ function addResult(
   else delivery.accepted.set(nodeName, { action, ...(specHash !== undefined && { specHash }) })
 }
 
-async function remove(viola: ViolaClient, plan: NodePlan, delivery: Delivery, signal: AbortSignal): Promise<void> {
+async function remove(viola: Writer, plan: NodePlan, delivery: Delivery, signal: AbortSignal): Promise<void> {
   const { nodeName, instanceId, expectedSpecHash } = plan
   try {
     const node = { nodeName, ...(instanceId !== '' && { instanceId }), expectedSpecHash }

@@ -62,9 +62,15 @@ export function createPlanner(): Planner {
 
 /** Unchanged ports and nodes are the same objects, so they are compared by identity. The rest is small. */
 function isUnchanged(a: Observed, b: Observed): boolean {
-  if (a.delivered !== b.delivered || a.ports.length !== b.ports.length) return false
+  if (a.delivered.length !== b.delivered.length || a.ports.length !== b.ports.length) return false
+  if (a.delivered.some((node, index) => !isSameConfig(node, b.delivered[index]))) return false
   if (a.ports.some((port, index) => port !== b.ports[index])) return false
   return equalJson(withoutLists(a), withoutLists(b))
+}
+
+/** A plan does not depend on the status of nodes. A node with another status has the same interfaces. */
+function isSameConfig(a: DeliveredNode, b: DeliveredNode | undefined): boolean {
+  return a.interfaces === b?.interfaces && a.specHash === b.specHash && a.generation === b.generation
 }
 
 function withoutLists({ delivered: _, ports: __, networks, portChecks, deletedVms, ...rest }: Observed): object {
@@ -97,6 +103,10 @@ export interface InspectContext {
   hints: Hints
   /** The last complete read, if a sync of the ports that notifications name may use it. */
   snapshot?: Snapshot | undefined
+  /** How old the list of node configs may be. Default: it is read. */
+  maxListAgeMs?: number
+  /** An earlier inspection of the same object: the cloud is not asked, and the plan is based on what it found. */
+  reuse?: Inspection | undefined
   /** Who uses the cloud, the client of Viola and the Secrets until it is forgotten. Default: the object. */
   user?: string
 }
@@ -106,7 +116,7 @@ export async function inspect(
   deps: InspectDeps,
   context: InspectContext,
 ): Promise<Inspection> {
-  const { signal, fresh, hints, snapshot, user = keyOf(config) } = context
+  const { signal, fresh, hints, snapshot, maxListAgeMs = 0, reuse, user = keyOf(config) } = context
   const settings = deps.policy.admit(config)
   const credentials = await credentialsFor(config, settings, deps.sources(user))
   const cloud = deps.openCloud(user, config, settings, credentials)
@@ -116,6 +126,8 @@ export async function inspect(
   const viola = deps.violaClients.open({ user, settings, credentials, providerId })
   const sharesBus = !credentials.usesOwnKey || deps.policy.isOwnNamespace(config.metadata.namespace ?? '')
   const opened = { settings, providerId, cloud, viola, sharesBus }
+  const list = () => listDelivered(viola, signal, Math.min(maxListAgeMs, settings.pollSlowMs))
+  if (reuse?.cloud === cloud) return inspectAgain(config, deps, opened, reuse, await deps.timed('held', list))
 
   const { changed } = hints
   if (snapshot && changed && isUsable(snapshot, config, opened)) {
@@ -125,7 +137,7 @@ export async function inspect(
     const inspection = reads && (await observe(config, deps, context, opened, reads))
     if (inspection && !isRemoving(inspection.plan, delivered)) return { ...inspection, isTargeted: true }
   }
-  const reads = { cloud, delivered: () => listDelivered(viola, signal) }
+  const reads = { cloud, delivered: list }
   return withChecks(await observe(config, deps, context, opened, reads), deps, context)
 }
 
@@ -134,6 +146,24 @@ type Opened = Pick<Inspection, 'settings' | 'providerId' | 'cloud' | 'viola' | '
 interface Reads {
   cloud: Cloud
   delivered: () => Promise<DeliveredNodes>
+}
+
+/** Plans with what an earlier inspection found in the cloud, and with the nodes as they are now. */
+async function inspectAgain(
+  config: OpenstackConfig,
+  deps: InspectDeps,
+  opened: Opened,
+  earlier: Inspection,
+  { nodes, reported }: DeliveredNodes,
+): Promise<Inspection> {
+  const { ports, portChecks, deletedVms, nodesVersion } = earlier.observed
+  const observed: Observed = {
+    ...observedFrom(config, opened.settings, earlier.cloudState, nodes),
+    ...{ ports, portChecks, deletedVms, claims: deps.claims(opened.providerId, keyOf(config)) },
+    ...(nodesVersion !== undefined && { nodesVersion }),
+  }
+  const plan = await deps.timed('plan', async () => deps.planner.plan(keyOf(config), observed))
+  return { ...earlier, ...opened, observed, plan, nodesReported: reported }
 }
 
 /** Reads everything and plans. */
@@ -191,8 +221,8 @@ function vmsOf(nodes: readonly DeliveredNode[], source: string): string[] {
   return [...new Set(own.flatMap(({ instanceId }) => instanceId || []))]
 }
 
-export function listDelivered(viola: ViolaClient, signal: AbortSignal): Promise<DeliveredNodes> {
-  return stage('ViolaPostError', () => viola.list(signal))
+export function listDelivered(viola: ViolaClient, signal: AbortSignal, maxAgeMs = 0): Promise<DeliveredNodes> {
+  return stage('ViolaPostError', () => viola.list(signal, maxAgeMs))
 }
 
 /** An error, also an empty list, is no statement about any VM. The VMs of vmNames do not wait for it. */

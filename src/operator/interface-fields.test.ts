@@ -15,11 +15,12 @@ import {
 import { createHttp, type Http } from '../http-client/client.ts'
 import type { Port, Subnet } from './cloud.ts'
 import { deliver } from './deliver.ts'
+import type { UnsharedViola } from './delivered-list.ts'
 import { withPostOnlySupport } from './legacy/post-only-viola.ts'
 import type { DeliveredNode, Observed, SelectedSubnet } from './observed-state.ts'
 import { aNode, aPort, observed, storage } from './plan.fixture.ts'
 import { planNodes } from './plan.ts'
-import { createViolaApi, type ViolaClient } from './viola-client.ts'
+import { createViolaApi } from './viola-client.ts'
 
 const routes = [{ destination: '10.30.0.0/16', nexthop: '10.1.0.254' }]
 const subnet: Subnet = { ...storage, gateway: '10.1.0.1', routes }
@@ -108,7 +109,7 @@ const changes = {
 
 let server: StubServer
 let http: Http
-let viola: ViolaClient
+let viola: UnsharedViola
 
 before(async () => {
   server = await startStubServer(() => ({ status: 200, body: { applied: 1, output: '', results: [] } }))

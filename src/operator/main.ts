@@ -47,6 +47,7 @@ import { configReconciler, type ReconcileDeps } from './reconcile.ts'
 import { createRecords, type Recorder } from './records.ts'
 import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
 import { createSnapshots } from './snapshots.ts'
+import { createStatusWatch } from './status-watch.ts'
 import { createTraces } from './traces.ts'
 import { createViolaClients } from './viola-clients.ts'
 import { createWaker } from './waker.ts'
@@ -123,6 +124,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     log,
   })
   const nodeWatch = createNodeWatch({ wake: key => waker.wake(key), log })
+  const statusWatch = createStatusWatch({ wake: waker.wakeForStatus, log })
   const tracer = openTracer(settings, {
     component: 'operator',
     log,
@@ -151,6 +153,8 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       snapshots.forget(key)
       cloudEvents.forget(key)
       nodeWatch.forget(key)
+      statusWatch.forget(key)
+      waker.takeWakes(key)
       metrics.forget(key)
     },
     locks: createLocks(),
@@ -160,6 +164,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     snapshots,
     cloudEvents,
     nodeWatch,
+    statusWatch,
     busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),
     policy,
     planner,
@@ -169,7 +174,9 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       claimsOf(configs.list(), policy, { providerId, source, selectedVms: planner.selectedVms }),
     now,
     takeForced: configs.takeForced,
-    fairShare: createFairShare(settings.OPERATOR_WORKERS, key => waker.wake(key)),
+    takeWakes: waker.takeWakes,
+    wakeForStatus: waker.wakeForStatus,
+    fairShare: createFairShare(settings.OPERATOR_WORKERS, waker.wakeForStatus),
     timed,
     traces: createTraces(tracer, timed, Date.now),
     onSynced: metrics.sync,
@@ -217,9 +224,11 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       waker.attach(controller)
       leading = controller
       try {
-        await configs.follow(controller)
+        await configs.follow({ ...controller, wake: waker.wake })
       } finally {
         leading = undefined
+        nodeWatch.close()
+        statusWatch.close()
         metrics.forgetAll()
       }
     }
@@ -239,7 +248,6 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   } finally {
     await cloudEvents.close()
     secretWatch.close()
-    nodeWatch.close()
     policy.close()
     await eventRecorder.flush()
     await Promise.all([app.close(), clouds.close(), violaClients.close(), inventory?.close(), tracer.close()])

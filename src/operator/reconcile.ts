@@ -17,15 +17,16 @@ import { resolveSettings } from './config.ts'
 import { release } from './deletion.ts'
 import { isUnavailable } from './events/cloud-events.ts'
 import type { FairShare } from './fair-share.ts'
-import type { InspectContext } from './inspect.ts'
+import type { InspectContext, Inspection } from './inspect.ts'
 import type { ObjectEvents } from './object-events.ts'
 import { nextStatus } from './status.ts'
 import { type SyncDeps, type SyncResult, sync, withTimeLimit } from './sync.ts'
 import { SyncError } from './sync-error.ts'
 import type { SyncOutcome } from './sync-outcome.ts'
-import { type Intervals, nextSyncMs } from './sync-schedule.ts'
+import { type Intervals, nextPassMs, nextSyncMs, violaPollMs } from './sync-schedule.ts'
 import type { SyncTrace, Traces } from './traces.ts'
 import type { ObjectVerdicts } from './verdict-changes.ts'
+import type { Waker } from './waker.ts'
 
 export interface ReconcileDeps extends SyncDeps {
   env: Environment
@@ -35,6 +36,8 @@ export interface ReconcileDeps extends SyncDeps {
   forget: (key: string) => void
   /** Whether a person requested a fresh read since the last call. */
   takeForced: (key: string) => boolean
+  takeWakes: Waker['takeWakes']
+  wakeForStatus: Waker['wakeForStatus']
   /** Called after every sync. */
   onSynced?: (key: string, result: SyncResult | undefined, seconds: number) => void
   fairShare: FairShare
@@ -54,10 +57,16 @@ interface History {
   generation: number | undefined
   failures: number
   waitingSince: number | undefined
+  /** When the next full sync is due, in monotonic milliseconds. 0 while a sync runs: one that throws is repeated in full. */
+  dueAt: number
+  /** Of the last sync, for passes that only read the status of nodes. */
+  inspection: Inspection | undefined
 }
 
 /** The end of another sync wakes a key that waits for a worker. This is the fallback. */
 const workerPollMs = 30_000
+/** A timer may end this much too early. */
+const timerErrorMs = 2
 
 const defaultIntervals: Intervals = {
   pollFastMs: 20_000,
@@ -101,19 +110,30 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     if (!isAdmitted) {
       deps.cloudEvents.forget(key)
       deps.nodeWatch.forget(key)
+      deps.statusWatch.forget(key)
     }
     const { generation } = config.metadata
     const fresh = deps.takeForced(key)
+    const woken = deps.takeWakes(key)
     const hints = deps.cloudEvents.take(key)
     const trace = deps.traces.begin(hints.notification)
     const requestId = hints.notification?.requestId
     const log = parentLog.with({ traceId: trace.traceId, ...(requestId && { requestId }) })
     // An edit or a forced sync is not a repetition of an old failure.
     if (fresh || histories.get(key)?.generation !== generation) histories.delete(key)
+    const before = histories.get(key)
+    const leftMs = before ? before.dueAt - performance.now() : 0
+    const isFull = woken.forSync || hints.notified || hints.busRefused || leftMs < timerErrorMs
+    // The status of nodes does not shorten the time after a failure.
+    if (before && !isFull && before.failures > 0) return { after: leftMs }
+    if (before) before.dueAt = 0
 
     const started = deps.now()
-    const snapshot = fresh || (histories.get(key)?.failures ?? 1) > 0 ? undefined : deps.snapshots.get(key)
-    const { result, error } = await attempt(config, { log, signal, fresh, hints, snapshot }, trace)
+    const snapshot = fresh || (before?.failures ?? 1) > 0 ? undefined : deps.snapshots.get(key)
+    const reuse = isFull ? undefined : before?.inspection
+    const maxListAgeMs = before ? violaPollMs : 0
+    const context = { log, signal, fresh, hints, snapshot, reuse, maxListAgeMs }
+    const { result, error } = await attempt(config, context, trace)
     signal.throwIfAborted()
     if (error) deps.snapshots.set(key, undefined)
     const failure = error ?? result?.error
@@ -124,14 +144,15 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       lastChangeAt: result?.changed ? started.getTime() : timeOf(config.status?.lastChangeAt),
       failures: history.failures,
       retryAfterMs: failure?.retryAfterMs,
-      nodesPending: isPending(result),
+      unresolved: isUnresolved(result),
       waitingSince: history.waitingSince,
       eventsUnavailable: isUnavailable(deps.cloudEvents.stateOf(key)),
       renumberDue: isRenumberDue(config, result),
       downDueMs: result?.down.dueMs,
       random: (deps.random ?? Math.random)(),
     })
-    const next = Math.min(scheduled, deps.snapshots.msUntilCompleteRead(key) ?? scheduled)
+    const completeMs = deps.snapshots.msUntilCompleteRead(key) ?? scheduled
+    const next = Math.min(scheduled, completeMs, result?.isStatusPass ? leftMs : scheduled)
     if (failure) log.warn('sync failed', { reason: failure.reason, error: failure.message, afterMs: next })
     deps.objectEvents.record(config, result, failure)
 
@@ -147,7 +168,10 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     await trace.timed('record', () => deps.records.flush(log, result && verdictsOf(config, result)))
     trace.end(key, result)
     deps.onSynced?.(key, result, (deps.now().getTime() - started.getTime()) / 1_000)
-    return { after: next }
+    history.dueAt = performance.now() + next
+    // A targeted read does not see the status for which the object was woken too.
+    if (woken.forStatus && result?.inspection.isTargeted && !result.isStatusPass) deps.wakeForStatus(key)
+    return { after: nextPassMs(next, isPending(result)) }
 
     async function writeStatus(object: OpenstackConfig, outcome: SyncOutcome): Promise<void> {
       const status = nextStatus(object.status, outcome, deps.now(), intervals.pollSlowMs)
@@ -182,6 +206,8 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       generation,
       failures: failure ? (before?.failures ?? 0) + 1 : 0,
       waitingSince: waiting ? ((notified ? undefined : before?.waitingSince) ?? deps.now().getTime()) : undefined,
+      dueAt: 0,
+      inspection: result?.inspection,
     }
     histories.set(key, now)
     return now
@@ -198,14 +224,15 @@ function verdictsOf(config: OpenstackConfig, { findings }: SyncResult): ObjectVe
   }
 }
 
+function isUnresolved(result: SyncResult | undefined): boolean {
+  return result !== undefined && (result.unresolved || result.findings.refusedRemovals.length > 0)
+}
+
+/** Nodes are being configured or removed. */
 function isPending(result: SyncResult | undefined): boolean {
   if (!result) return false
-  const { nodes, nodesReported, refusedRemovals } = result.findings
-  return (
-    result.unresolved ||
-    refusedRemovals.length > 0 ||
-    (nodesReported && nodes.some(({ state }) => state !== 'Configured'))
-  )
+  const { nodes, nodesReported } = result.findings
+  return nodesReported && nodes.some(({ state }) => state !== 'Configured')
 }
 
 /** The status names a move that this sync has not delivered yet. */

@@ -45,7 +45,6 @@ test('objects of one provider and project share login, token, subnets and networ
 test('one edit causes one sync: the operator’s own writes start none', async () => {
   for (const { spec, metadata } of await environment.nodes())
     await environment.report(spec.nodeName, { observedGeneration: metadata.generation, state: 'Configured' })
-  // Pending nodes are read every second.
   await eventually(async () => {
     for (const n of workers.keys()) assert.equal((await environment.config(`config-${n}`)).status?.nodes?.configured, 1)
   })

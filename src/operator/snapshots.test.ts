@@ -33,6 +33,7 @@ import type { Plan } from './plan.ts'
 import { openPolicy } from './policy.ts'
 import { createRecords } from './records.ts'
 import { createSnapshots } from './snapshots.ts'
+import { createStatusWatch } from './status-watch.ts'
 import { type SyncDeps, type SyncResult, sync } from './sync.ts'
 import { createViolaClients, type ViolaClients } from './viola-clients.ts'
 
@@ -99,9 +100,11 @@ beforeEach(async () => {
       log: silent,
     }),
     nodeWatch: createNodeWatch({ wake: () => {}, log: silent }),
+    statusWatch: createStatusWatch({ wake: () => {}, log: silent }),
   }
 })
 afterEach(async () => {
+  deps.statusWatch.close()
   await Promise.all([clouds.close(), violaClients.close()])
 })
 

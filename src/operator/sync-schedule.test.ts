@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decideDownPorts, type Intervals, nextSyncMs, type Situation } from './sync-schedule.ts'
+import { decideDownPorts, type Intervals, nextPassMs, nextSyncMs, type Situation } from './sync-schedule.ts'
 
 const defaults: Intervals = {
   pollFastMs: 20_000,
@@ -10,7 +10,7 @@ const defaults: Intervals = {
   downPortFastRetryMax: 3,
 }
 const now = Date.parse('2026-11-15T01:00:00Z')
-const quiet: Situation = { now, failures: 0, nodesPending: false, eventsUnavailable: false, random: 0.5 }
+const quiet: Situation = { now, failures: 0, unresolved: false, eventsUnavailable: false, random: 0.5 }
 const second = 1_000
 const minute = 60 * second
 
@@ -19,13 +19,13 @@ const cases: Record<string, [given: Partial<Situation>, ms: number, intervals?: 
   'within three minutes of a change: the fast interval': [{ lastChangeAt: now - 179 * second }, 20 * second],
   'the message bus is unavailable: the fast interval': [{ eventsUnavailable: true }, 20 * second],
   'later: the slow interval again': [{ lastChangeAt: now - 181 * second }, 2 * minute],
-  'pending nodes just after a change: every second': [{ nodesPending: true, lastChangeAt: now }, second],
-  'nodes that are pending for long: the fast interval': [
-    { nodesPending: true, lastChangeAt: now - 10 * minute },
+  'a conflict or a refused removal is left: the fast interval': [
+    { unresolved: true, lastChangeAt: now - 10 * minute },
     20 * second,
   ],
-  'a fast interval below a second applies to pending nodes too': [
-    { nodesPending: true, lastChangeAt: now },
+  'the next step of a request to renumber: after a second': [{ renumberDue: true }, second],
+  'a fast interval below a second applies to it too': [
+    { renumberDue: true, unresolved: true },
     500,
     { pollFastMs: 500 },
   ],
@@ -43,6 +43,11 @@ const cases: Record<string, [given: Partial<Situation>, ms: number, intervals?: 
 }
 for (const [name, [given, ms, intervals]] of Object.entries(cases))
   test(name, () => assert.equal(nextSyncMs({ ...defaults, ...intervals }, { ...quiet, ...given }), ms))
+
+test('pending nodes are read every minute if no sync is due earlier', () => {
+  assert.deepEqual([nextPassMs(2 * minute, true), nextPassMs(20 * second, true)], [minute, 20 * second])
+  assert.equal(nextPassMs(2 * minute, false), 2 * minute)
+})
 
 test('nodes with DOWN ports are resent on the fast interval, then on the slow one', () => {
   let at = now

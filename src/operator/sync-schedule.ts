@@ -20,8 +20,8 @@ export interface Situation {
   failures: number
   /** How long the service asked us to wait. */
   retryAfterMs?: number | undefined
-  /** Nodes are being configured or removed. */
-  nodesPending: boolean
+  /** A conflict, a missing port or a refused removal is left. */
+  unresolved: boolean
   /** Since when ports wait to be attached or to become ACTIVE; undefined if none does. */
   waitingSince?: number | undefined
   /** A message bus is configured, and does not deliver notifications. */
@@ -36,13 +36,13 @@ export interface Situation {
 
 /** After the notification of a port that is not ready, the operator syncs at these times. */
 const afterNotificationMs = [2_000, 5_000, 10_000]
-/** An agent needs seconds, so the state of its node is read every second for a while. */
-const nodePollMs = 1_000
-const nodePollWindowMs = 60_000
+const renumberMs = 1_000
+/** How often the node configs of a Viola are read at most, unless its stream or a write of ours reports a change. */
+export const violaPollMs = 60_000
 const maxBackoffMs = 5 * 60_000
 
 export function nextSyncMs(intervals: Intervals, situation: Situation): number {
-  const { now, failures, retryAfterMs = 0, lastChangeAt, nodesPending, waitingSince } = situation
+  const { now, failures, retryAfterMs = 0, lastChangeAt, unresolved, waitingSince } = situation
   const { eventsUnavailable, renumberDue = false, downDueMs, random } = situation
   const { pollFastMs, pollSlowMs, pollErrorMs, pollFastWindowMs } = intervals
   if (failures > 0) {
@@ -51,11 +51,16 @@ export function nextSyncMs(intervals: Intervals, situation: Situation): number {
     return Math.round(Math.max(backoff * (0.8 + random * 0.4), retryAfterMs))
   }
   const sinceChange = lastChangeAt === undefined ? Number.POSITIVE_INFINITY : now - lastChangeAt
-  const due = [sinceChange < pollFastWindowMs || nodesPending || eventsUnavailable ? pollFastMs : pollSlowMs]
-  if (renumberDue || (nodesPending && sinceChange < nodePollWindowMs)) due.push(nodePollMs)
+  const due = [sinceChange < pollFastWindowMs || unresolved || eventsUnavailable ? pollFastMs : pollSlowMs]
+  if (renumberDue) due.push(renumberMs)
   if (waitingSince !== undefined) due.push(...afterNotificationMs.map(after => waitingSince + after - now))
   if (downDueMs !== undefined) due.push(downDueMs)
   return Math.round(Math.min(...due.filter(ms => ms > 0)))
+}
+
+/** Nodes that are being configured are read between two syncs, in case that no stream reports them. */
+export function nextPassMs(syncMs: number, nodesPending: boolean): number {
+  return nodesPending ? Math.min(syncMs, violaPollMs) : syncMs
 }
 
 type DownPortRetry = NonNullable<OpenstackConfigStatus['downPortRetry']>

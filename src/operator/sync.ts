@@ -10,7 +10,14 @@ import type { Log } from '../telemetry/log.ts'
 import type { BusSecrets } from './bus-secrets.ts'
 import type { SyncSettings } from './config.ts'
 import type { Delivery } from './deliver.ts'
-import { type DeliveryResult, deliveredAfter, deliverPlan, nodesAfter, type SentAliases } from './deliver-plan.ts'
+import {
+  type DeliveryResult,
+  deliveredAfter,
+  deliverPlan,
+  nodesAfter,
+  nodesDue,
+  type SentAliases,
+} from './deliver-plan.ts'
 import type { CloudEvents } from './events/cloud-events.ts'
 import { interestOf } from './events/interests.ts'
 import { findingsOf } from './findings.ts'
@@ -23,6 +30,7 @@ import type { PendingDeletions } from './pending-deletions.ts'
 import type { Plan } from './plan.ts'
 import { isReady, type Records } from './records.ts'
 import { isRemoving, type Snapshot, type Snapshots } from './snapshots.ts'
+import type { StatusWatch } from './status-watch.ts'
 import { SyncError } from './sync-error.ts'
 import { type Findings, stateOf } from './sync-outcome.ts'
 import { type DownPortDecision, decideDownPorts } from './sync-schedule.ts'
@@ -37,6 +45,7 @@ export interface SyncDeps extends InspectDeps {
   busSecrets: BusSecrets
   cloudEvents: CloudEvents
   nodeWatch: NodeWatch
+  statusWatch: StatusWatch
   now: () => Date
   maxSyncMs?: number
 }
@@ -56,6 +65,9 @@ export interface SyncResult {
   unreadyPorts: readonly string[]
   error?: SyncError
   plan: Plan
+  inspection: Inspection
+  /** Nothing was due, so the cloud was not asked. */
+  isStatusPass: boolean
 }
 
 /** Each call has its own timeout. This limit is for a cloud or a Viola that answers every call slowly. */
@@ -69,22 +81,18 @@ export async function sync(
   context: InspectContext & { log: Log; traceparent?: string },
 ): Promise<SyncResult> {
   const { signal, log, traceparent } = context
-  const inspection = await inspect(config, deps, context)
-  const { settings, providerId, viola, observed, plan, bus } = inspection
+  const { inspection, down, isStatusPass } = await inspectDue(config, deps, context)
+  const { settings, providerId, viola, observed, bus } = inspection
   if (context.snapshot && context.hints.changed && !inspection.isTargeted) deps.snapshots.noteMiss(keyOf(config))
   if (inspection.sharesBus) await deps.busSecrets.update(config, bus, log)
   const { secret } = deps.sources(keyOf(config))
   await deps.cloudEvents.follow(config, { settings, bus, secret, interest: () => interestOf(config, observed) })
   if (observed.nodesVersion !== undefined) deps.nodeWatch.follow(keyOf(config), viola, observed.nodesVersion)
   else if (!config.spec.vmSelector?.clusterNodes) deps.nodeWatch.forget(keyOf(config))
+  if (inspection.nodesReported) deps.statusWatch.follow(keyOf(config), viola)
+  else deps.statusWatch.forget(keyOf(config))
   for (const portId of undelivered(observed)) deps.records.noteSeen(providerId, portId)
 
-  const down = decideDownPorts(
-    plan.down.map(({ portId }) => portId),
-    config.status?.downPortRetry,
-    settings,
-    deps.now(),
-  )
   const result = await deps.timed('deliver', () => deliverPlan({ deps, ...inspection, down, log, signal, traceparent }))
   record(deps, providerId, result)
   if (result.needsCompleteRead) {
@@ -104,11 +112,31 @@ export async function sync(
     delivered: [...result.changed.keys()].filter(node => result.delivery.accepted.has(node)),
     down,
     plan: result.plan,
+    ...{ inspection, isStatusPass },
     waiting: result.plan.waiting.length > 0,
     unresolved: result.delivery.conflicts.size > 0 || result.plan.missingPorts.length > 0,
     unreadyPorts: findings.nodesReported ? unreadyPorts(findings, result) : [],
     ...(error && { error }),
   }
+}
+
+/**
+ * Inspects with what an earlier inspection found in the cloud, if there is one. Only the status of nodes may be new then: if
+ * the plan has anything to deliver, the cloud is asked first.
+ */
+async function inspectDue(
+  config: OpenstackConfig,
+  deps: SyncDeps,
+  context: InspectContext,
+): Promise<{ inspection: Inspection; down: DownPortDecision; isStatusPass: boolean }> {
+  const inspection = await inspect(config, deps, context)
+  const { plan, providerId, settings, cloudState } = inspection
+  const portIds = plan.down.map(({ portId }) => portId)
+  const down = decideDownPorts(portIds, config.status?.downPortRetry, settings, deps.now())
+  const isStatusPass = cloudState === context.reuse?.cloudState
+  if (isStatusPass && nodesDue({ deps, providerId, down }, plan, 1).length > 0)
+    return inspectDue(config, deps, { ...context, reuse: undefined })
+  return { inspection, down, isStatusPass }
 }
 
 /** Undefined while interfaces are removed, or if Viola does not report what it has. */

@@ -27,14 +27,22 @@ import { eventsIn } from '../http-client/event-stream.ts'
 import type { DeliveredNode } from './observed-state.ts'
 
 export interface ViolaClient {
-  /** The node configs of this provider. */
-  list(signal?: AbortSignal): Promise<DeliveredNodes>
+  /** The node configs of this provider. With `maxAgeMs`, a list that is not older and still correct is used again. */
+  list(signal?: AbortSignal, maxAgeMs?: number): Promise<DeliveredNodes>
   post(nodes: readonly ViolaNodeConfig[], signal?: AbortSignal, traceparent?: string): Promise<PostOutcome>
   remove(node: NodeToRemove, signal?: AbortSignal, traceparent?: string): Promise<'removed' | 'conflict'>
   clusterNodes(signal?: AbortSignal): Promise<ClusterNodes>
   /** Yields the version of the Nodes now and after each change. Ends when Viola ends the stream. */
   watchClusterNodes(signal: AbortSignal): AsyncIterable<string>
+  /**
+   * Keeps the list current, and yields the objects whose nodes changed: those that have interfaces on them. Ends when Viola
+   * ends the stream, and fails if this Viola has none.
+   */
+  watchNodeConfigs(signal: AbortSignal): AsyncIterable<Concerned>
 }
+
+/** OpenstackConfigs as namespace/name, or all of the provider. */
+export type Concerned = ReadonlySet<string> | 'all'
 
 /** The Nodes of the cluster. Unchanged ones are the same object. */
 export interface ClusterNodes {
@@ -55,7 +63,14 @@ export interface ViolaApi {
   ): Promise<'removed' | 'conflict' | 'unsupported'>
   clusterNodes: ViolaClient['clusterNodes']
   watchClusterNodes: ViolaClient['watchClusterNodes']
+  watchNodeConfigs(signal: AbortSignal): AsyncIterable<NodeConfigEvent>
 }
+
+/** `synced` is the first: whether the last list still has the version of the cluster. Then every change of a node config. */
+export type NodeConfigEvent =
+  | { type: 'synced'; isListed: boolean }
+  | { type: 'changed'; node: DeliveredNode }
+  | { type: 'deleted'; node: DeliveredNode }
 
 export interface DeliveredNodes {
   nodes: readonly DeliveredNode[]
@@ -206,12 +221,34 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
     async *watchClusterNodes(signal) {
       const accept = { accept: 'text/event-stream' }
       const stream = streams.stream({ method: 'GET', url: nodesUrl, headers: { ...headers, ...accept }, signal })
-      for await (const data of eventsIn(stream)) {
-        const version = (data as { resourceVersion?: unknown } | null)?.resourceVersion
-        if (typeof version === 'string') yield version
+      for await (const { data } of eventsIn(stream)) {
+        const version = versionIn(data)
+        if (version !== undefined) yield version
+      }
+    },
+
+    async *watchNodeConfigs(signal) {
+      // An earlier version ignores `since` and sends all node configs first: too much for a large cluster.
+      const stream = streams.stream({
+        method: 'GET',
+        url: `${url}?since=`,
+        headers: { ...headers, accept: 'text/event-stream' },
+        signal,
+      })
+      let isSynced = false
+      for await (const { type, data } of eventsIn(stream)) {
+        if (isSynced) yield { type: type === 'deleted' ? type : 'changed', node: readNode(data) }
+        else if (type !== 'synced') throw new ViolaError('viola: this version does not stream changes alone')
+        else yield { type, isListed: last !== undefined && last.etag === `"${versionIn(data)}"` }
+        isSynced = true
       }
     },
   }
+}
+
+function versionIn(data: unknown): string | undefined {
+  const version = (data as { resourceVersion?: unknown } | null)?.resourceVersion
+  return typeof version === 'string' ? version : undefined
 }
 
 /** Results that fit the request. zod would collect an issue for each of a million invalid ones. */

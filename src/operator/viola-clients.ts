@@ -8,6 +8,7 @@ import { createSharedValues } from '../runtime/shared-values.ts'
 import type { StartCall } from '../telemetry/client-metrics.ts'
 import type { SyncSettings } from './config.ts'
 import type { ViolaCredentials } from './credentials.ts'
+import { withDeliveredList } from './delivered-list.ts'
 import { type DeliveredStore, type ReadRecords, withPostOnlySupport } from './legacy/post-only-viola.ts'
 import { createViolaApi, type ViolaClient } from './viola-client.ts'
 
@@ -42,8 +43,8 @@ export interface ViolaClientsOptions {
 
 /** A page of 500 nodes with ten interfaces each. */
 const limits = { elements: 600_000 }
-/** One for each provider and token. */
-const maxStreams = 1_000
+/** Two for each provider and token: Nodes and node configs. */
+const maxStreams = 2_000
 
 export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
   const { ca, clientCert, clientKey, store, readRecords, proxies, startCall } = options
@@ -65,11 +66,13 @@ export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
         .update(token ?? '')
         .digest('hex')
       return clients.use(user, JSON.stringify([connectionKey, providerId, digest]), () =>
-        withPostOnlySupport(
-          createViolaApi({ http, streams, endpoint, providerId, token }),
-          store,
-          { endpoint, providerId },
-          isOwn ? readRecords : undefined,
+        withDeliveredList(
+          withPostOnlySupport(
+            createViolaApi({ http, streams, endpoint, providerId, token }),
+            store,
+            { endpoint, providerId },
+            isOwn ? readRecords : undefined,
+          ),
         ),
       )
     },

@@ -177,14 +177,11 @@ async function send(cloud: Observed): Promise<ViolaNodeConfig> {
   const posts: ViolaNodeConfig[] = []
   const nodes = planNodes(cloud).nodes.filter(({ action }) => action === 'send')
   const viola = {
-    list: async () => ({ nodes: [], reported: true }),
     post: async (batch: readonly ViolaNodeConfig[]) => {
       posts.push(...batch)
       return { results: new Map() }
     },
     remove: async () => 'removed' as const,
-    clusterNodes: () => assert.fail('nothing selects by Nodes'),
-    watchClusterNodes: () => assert.fail('nothing selects by Nodes'),
   }
   await deliver(viola, nodes, AbortSignal.timeout(1_000))
   return JSON.parse(JSON.stringify(posts[0] ?? assert.fail('nothing was sent')))

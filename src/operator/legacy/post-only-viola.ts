@@ -12,6 +12,7 @@ import type { KubeObject, Resource } from '../../contract/object.ts'
 import { type ViolaNodeConfig, violaNodeConfig } from '../../contract/viola.ts'
 import type { Kube } from '../../kube/api.ts'
 import { messageOf } from '../../runtime/errors.ts'
+import type { UnsharedViola } from '../delivered-list.ts'
 import type { DeliveredNode } from '../observed-state.ts'
 import { type NodeToRemove, type ViolaApi, type ViolaClient, ViolaError } from '../viola-client.ts'
 
@@ -87,7 +88,7 @@ export function withPostOnlySupport(
   store: DeliveredStore,
   target: Target,
   readRecords?: ReadRecords,
-): ViolaClient {
+): UnsharedViola {
   let usesStore = false
   /** Nodes that only the inventory knows. Read once: from then on the store has every delivery. */
   let recorded: Map<string, DeliveredNode> | undefined
@@ -143,6 +144,7 @@ export function withPostOnlySupport(
     post,
     clusterNodes: viola.clusterNodes,
     watchClusterNodes: viola.watchClusterNodes,
+    watchNodeConfigs: viola.watchNodeConfigs,
     async list(signal) {
       const nodes = await viola.list(signal)
       usesStore = nodes === 'unsupported'

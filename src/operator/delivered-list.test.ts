@@ -1,0 +1,232 @@
+/** One list for all objects of a Viola and provider: read when something changed, and kept current by the stream. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type StreamingViola, sendEvent, startStreamingViola } from '../../test/operator/viola-stream.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import type { Concerned } from './viola-client.ts'
+
+const minute = 60_000
+
+/** Follows the stream, and collects whom its events concern. */
+function follow({ client }: StreamingViola) {
+  const stop = new AbortController()
+  const concerned: (string[] | 'all')[] = []
+  const ended = (async () => {
+    for await (const one of client.watchNodeConfigs(stop.signal)) concerned.push(namesOf(one))
+  })()
+  ended.catch(() => {})
+  return { concerned, ended, stop: () => stop.abort() }
+}
+
+function namesOf(concerned: Concerned): string[] | 'all' {
+  return concerned === 'all' ? concerned : [...concerned].toSorted()
+}
+
+async function statesOf({ client }: StreamingViola, maxAgeMs = minute): Promise<string[]> {
+  const { nodes } = await client.list(undefined, maxAgeMs)
+  return nodes.map(({ nodeName, generation, status }) => `${nodeName} ${generation} ${status?.state}`)
+}
+
+/** A Viola with two nodes, listed once, with an open stream that reported no difference. */
+async function aListedViola(now?: () => number) {
+  const viola = await startStreamingViola(now)
+  viola.change({ nodeName: 'worker-1', sources: ['ns/a', 'ns/b'] })
+  viola.change({ nodeName: 'worker-2', sources: ['ns/b'] })
+  await statesOf(viola)
+  const watch = follow(viola)
+  await eventually(() => assert.deepEqual(watch.concerned, [[]]))
+  watch.concerned.length = 0
+  return { viola, watch, [Symbol.asyncDispose]: () => viola[Symbol.asyncDispose]() }
+}
+
+test('a status comes from the stream, without a call, and concerns the objects with interfaces on the node', async () => {
+  await using given = await aListedViola()
+  const { viola, watch } = given
+  const { nodes: before } = await viola.client.list(undefined, minute)
+  viola.change({ nodeName: 'worker-1', state: 'Configured' })
+  await eventually(() => assert.deepEqual(watch.concerned, [['ns/a', 'ns/b']]))
+  assert.deepEqual(await statesOf(viola), ['worker-1 1 Configured', 'worker-2 1 Pending'])
+  const { nodes } = await viola.client.list(undefined, minute)
+  assert.equal(nodes[0]?.interfaces, before[0]?.interfaces)
+  assert.equal(nodes[1], before[1])
+  assert.equal(viola.lists(), 1)
+})
+
+test('a status that is already known concerns nobody', async () => {
+  await using given = await aListedViola()
+  const { viola, watch } = given
+  viola.change({ nodeName: 'worker-1' })
+  await eventually(() => assert.deepEqual(watch.concerned, [[]]))
+})
+
+for (const [name, act, concerned, states] of [
+  [
+    'changed',
+    (viola: StreamingViola) => viola.change({ nodeName: 'worker-2', generation: 2, sources: ['ns/c'] }),
+    ['ns/b', 'ns/c'],
+    ['worker-1 1 Pending', 'worker-2 2 Pending'],
+  ],
+  [
+    'added',
+    (viola: StreamingViola) => viola.change({ nodeName: 'worker-3', sources: ['ns/a'] }),
+    ['ns/a'],
+    ['worker-1 1 Pending', 'worker-2 1 Pending', 'worker-3 1 Pending'],
+  ],
+  ['deleted', (viola: StreamingViola) => viola.remove('worker-1'), ['ns/a', 'ns/b'], ['worker-2 1 Pending']],
+] as const)
+  test(`a node config that is ${name} is read from Viola once`, async () => {
+    await using given = await aListedViola()
+    const { viola, watch } = given
+    act(viola)
+    await eventually(() => assert.deepEqual(watch.concerned, [concerned]))
+    for (let n = 0; n < 3; n++) assert.deepEqual(await statesOf(viola), states)
+    assert.equal(viola.lists(), 2)
+  })
+
+test('a list is read again after a write, also after one that ends while it is read', async () => {
+  await using viola = await startStreamingViola()
+  await statesOf(viola)
+  await viola.client.post([])
+  await statesOf(viola)
+  assert.equal(viola.lists(), 2)
+  const answer = Promise.withResolvers<void>()
+  viola.beforeAnswer = () => answer.promise
+  await viola.client.remove({ nodeName: 'worker-1', expectedSpecHash: '' })
+  const reading = statesOf(viola)
+  await eventually(() => assert.equal(viola.lists(), 3))
+  await viola.client.remove({ nodeName: 'worker-1', expectedSpecHash: '' })
+  answer.resolve()
+  await reading
+  await statesOf(viola)
+  assert.equal(viola.lists(), 4)
+})
+
+test('a status that arrives while an older list is read is not lost', async () => {
+  await using given = await aListedViola()
+  const { viola, watch } = given
+  await viola.client.post([])
+  const answer = Promise.withResolvers<void>()
+  viola.beforeAnswer = () => answer.promise
+  const reading = statesOf(viola)
+  await eventually(() => assert.equal(viola.lists(), 2))
+  viola.change({ nodeName: 'worker-1', state: 'Configured' })
+  await eventually(() => assert.equal(watch.concerned.length, 1))
+  answer.resolve()
+  assert.deepEqual(await reading, ['worker-1 1 Configured', 'worker-2 1 Pending'])
+})
+
+test('a Viola that sends statuses without an end makes the list outdated, and fills no memory', async () => {
+  await using given = await aListedViola()
+  const { viola, watch } = given
+  const send = (count: number) => {
+    for (let n = 0; n < count; n++) viola.change({ nodeName: 'worker-1', state: n % 2 ? 'Failed' : 'InProgress' })
+  }
+  send(500)
+  await eventually(() => assert.equal(watch.concerned.length, 500))
+  await statesOf(viola)
+  assert.equal(viola.lists(), 1)
+  send(1)
+  await eventually(() => assert.equal(watch.concerned.length, 501))
+  await statesOf(viola)
+  assert.equal(viola.lists(), 2)
+})
+
+test('a list that is read first and ends last does not replace a newer one', async () => {
+  await using viola = await startStreamingViola()
+  viola.change({ nodeName: 'worker-1' })
+  const answer = Promise.withResolvers<void>()
+  viola.beforeAnswer = () => answer.promise
+  const reading = statesOf(viola, 0)
+  await eventually(() => assert.equal(viola.lists(), 1))
+  viola.beforeAnswer = async () => {}
+  viola.change({ nodeName: 'worker-1', state: 'Configured' })
+  assert.deepEqual(await statesOf(viola, 0), ['worker-1 1 Configured'])
+  answer.resolve()
+  await reading
+  assert.deepEqual(await statesOf(viola), ['worker-1 1 Configured'])
+})
+
+test('without a stream, all objects together read the list once in the time that they allow', async () => {
+  let time = 0
+  await using viola = await startStreamingViola(() => time)
+  for (; time < 5 * minute; time += 1_000) await Promise.all([statesOf(viola), statesOf(viola)])
+  assert.ok(viola.lists() <= 6, `${viola.lists()} lists in five minutes`)
+  await statesOf(viola, 0)
+  assert.ok(viola.lists() >= 6)
+})
+
+test('a stream that ends is no proof any more: the next reader asks Viola', async () => {
+  await using given = await aListedViola()
+  const { viola, watch } = given
+  viola.streams[0]?.end()
+  await watch.ended
+  await statesOf(viola)
+  assert.equal(viola.lists(), 2)
+  await statesOf(viola)
+  assert.equal(viola.lists(), 2)
+})
+
+test('a new stream concerns all objects if the list has another version, and nobody otherwise', async () => {
+  await using given = await aListedViola()
+  const { viola, watch } = given
+  watch.stop()
+  await eventually(() => assert.equal(viola.streams.length, 0))
+  await statesOf(viola)
+  const second = follow(viola)
+  await eventually(() => assert.deepEqual(second.concerned, [[]]))
+  second.stop()
+  await eventually(() => assert.equal(viola.streams.length, 0))
+  await statesOf(viola)
+  viola.remove('worker-2')
+  const third = follow(viola)
+  await eventually(() => assert.deepEqual(third.concerned, ['all']))
+  assert.deepEqual(await statesOf(viola), ['worker-1 1 Pending'])
+})
+
+for (const [name, write, error] of [
+  [
+    'an earlier version, which sends all nodes first',
+    (viola: StreamingViola) => {
+      viola.onStream = response => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        sendEvent(response, 'added', { nodeName: 'worker-1' })
+      }
+    },
+    /does not stream changes alone/,
+  ],
+  [
+    'no stream',
+    (viola: StreamingViola) => {
+      viola.onStream = response => response.writeHead(405).end()
+    },
+    /HTTP 405/,
+  ],
+  [
+    'an event that is no node config',
+    (viola: StreamingViola) => {
+      viola.onStream = response => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        sendEvent(response, 'synced', null)
+        sendEvent(response, 'updated', [])
+      }
+    },
+    /unexpected format/,
+  ],
+  [
+    'an event without an end',
+    (viola: StreamingViola) => {
+      viola.onStream = response => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(`data: ${'x'.repeat(200_000)}`)
+      }
+    },
+    /longer than 65536 bytes/,
+  ],
+] as const)
+  test(`a Viola with ${name}: the stream fails, and the list is still read`, async () => {
+    await using viola = await startStreamingViola()
+    viola.change({ nodeName: 'worker-1' })
+    write(viola)
+    await assert.rejects(follow(viola).ended, error)
+    assert.deepEqual(await statesOf(viola), ['worker-1 1 Pending'])
+  })

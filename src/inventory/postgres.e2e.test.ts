@@ -213,7 +213,12 @@ test('a port that two replicas report as ready is measured by one of them', asyn
   const replicas = await Promise.all([1, 2].map(() => openStore({ path: noFile(), databaseUrl, log, onReady })))
   try {
     for (let node = 0; node < 20; node++)
-      await Promise.all(replicas.map(store => store.put([aReadyWrite(`worker-${node}`)])))
+      // Both writes are changes of the record, and the second one completes nothing.
+      await Promise.all(
+        replicas.map((store, replica) =>
+          store.put([{ ...aReadyWrite(`worker-${node}`), message: `of replica ${replica}` }]),
+        ),
+      )
     assert.equal(measured, 20)
   } finally {
     await Promise.all(replicas.map(store => store.close()))

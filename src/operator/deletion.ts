@@ -50,7 +50,10 @@ export async function release(
   }
   // Nobody else deletes them later.
   const object = { config: keyOf(config), providerId: providerIdOf(config), verdicts: undefined }
-  if (!(await deps.records.flush(context.log, object)) && !givesUp) return { after: retryMs }
+  if (!(await deps.records.flush(context.log, object)) && !givesUp) {
+    deps.objectEvents.warn(config, 'RemovalPending', 'cannot delete the verdicts of the object in the inventory')
+    return { after: retryMs }
+  }
   await dropFinalizer(config, deps.kube)
   return undefined
 }

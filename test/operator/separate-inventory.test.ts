@@ -18,6 +18,7 @@ import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/component
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { type OperatorVerdict, verdictsAnswer, verdictsPath } from '../../src/contract/operator-api.ts'
 import { type RunningInventory, startInventory } from '../../src/inventory/main.ts'
+import { events } from '../../src/kube/resources.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { startStubServer } from '../openstack/stub-server.ts'
 import { grant, rules } from '../support/access.ts'
@@ -158,6 +159,10 @@ test('a deleted object waits for an inventory that is down, so that its verdicts
   await environment.kube.delete(openstackConfigs, { namespace, name: 'main' })
   await eventually(async () => assert.deepEqual(await environment.deliveredTexts(), []), within)
   assert.ok(await environment.config(), 'the object is still there')
+  await eventually(async () => {
+    const { items } = await environment.kube.list(events, { namespace })
+    assert.ok(items.some(({ reason, message }) => reason === 'RemovalPending' && /verdicts/.test(message ?? '')))
+  }, within)
   inventory = await openInventory(new URL(url).host)
   await eventually(async () => assert.equal(await verdictsOf(), undefined), within)
 })

@@ -204,8 +204,14 @@ export const syncReasons = {
   },
   RemovalPending: {
     class: 'warning',
-    en: ['Viola rejected a removal. The operator retries.', 'Read the response in the message.'],
-    ko: ['Viola가 제거 요청을 거부했습니다. operator가 다시 시도합니다.', '메시지의 응답을 확인하십시오.'],
+    en: [
+      'Viola or the inventory rejected a removal. The operator retries.',
+      'Read the message and the log of the operator.',
+    ],
+    ko: [
+      'Viola나 인벤토리가 제거 요청을 거부했습니다. operator가 다시 시도합니다.',
+      '메시지와 operator의 로그를 확인하십시오.',
+    ],
   },
   Renumbered: {
     class: 'normal',

@@ -140,7 +140,7 @@ function workload(port: number, memory: { request: string; limit: string }): Rec
     tolerations: list('Tolerations of the Pods, in addition to multinic.io/not-ready:NoSchedule.'),
     affinity: free({}, 'Affinity of the Pods.'),
     priorityClassName: text('', 'PriorityClass of the Pods.'),
-    topologySpread: flag(true, 'Spread replicas over hosts and zones if possible.'),
+    topologySpread: flag(true, 'Run replicas on different hosts, and in different zones if possible. Before Kubernetes 1.27, both only if possible.'),
     hostNetwork: flag(false, 'Use the host network, for clusters that have no Pod network yet.'),
     podDisruptionBudget: flag(true, 'Create a PodDisruptionBudget that keeps one replica, if there are several.'),
     serviceAccountAnnotations: labels('Annotations of the ServiceAccount.'),
@@ -276,6 +276,9 @@ export const chartValues: Group = {
         ),
         violaClientCertSecret: secretName(
           'TLS Secret (tls.crt, tls.key): client certificate for the Viola in these settings.',
+        ),
+        violaCaSecret: secretName(
+          'Secret with key ca.crt: certificates of the CA of the Viola in these settings. Default: those of the system.',
         ),
         namespaceRules,
         inventoryTokenSecret: secretName(

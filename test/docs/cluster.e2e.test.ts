@@ -50,9 +50,13 @@ before(async () => {
   }
   shell = await openShell({ env, functions })
   await writeLightArtefacts(shell.dir)
-  // Files that the reader has: the routing of Viola and the encryption key of Contrabass.
+  // Files that the reader has: routing and certificate of Viola, URL of the database, encryption key of Contrabass.
   const routing = 'targets:\n  - { providerId: cluster-a, kubeconfig: a.kubeconfig }\n'
-  const files = { 'routing.yaml': routing, 'a.kubeconfig': '{}\n', CONTRABASS_ENCRYPT_KEY: '0123456789abcdef' }
+  const files = {
+    ...{ 'routing.yaml': routing, 'a.kubeconfig': '{}\n', CONTRABASS_ENCRYPT_KEY: '0123456789abcdef' },
+    ...{ 'tls.crt': 'certificate', 'tls.key': 'key', 'ca.crt': 'certificate' },
+    INVENTORY_DATABASE_URL: 'postgresql://multinic:password@db.example:5432/multinic',
+  }
   for (const [name, text] of Object.entries(files)) await writeFile(join(shell.dir, name), text)
 })
 after(async () => {

@@ -194,7 +194,15 @@ spec:
         {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
         - maxSkew: 1
           topologyKey: {{ . }}
+          {{- /* As a preference the scheduler often puts both replicas on one host. Before 1.27 a requirement would also count
+          nodes that are down, and Pods of the older version. */}}
+          {{- if and (eq . "kubernetes.io/hostname") (semverCompare ">=1.27-0" $.root.Capabilities.KubeVersion.Version) }}
+          whenUnsatisfiable: DoNotSchedule
+          nodeTaintsPolicy: Honor
+          matchLabelKeys: [pod-template-hash]
+          {{- else }}
           whenUnsatisfiable: ScheduleAnyway
+          {{- end }}
           labelSelector:
             matchLabels:
               {{- include "multinic.selector" $ | nindent 14 }}

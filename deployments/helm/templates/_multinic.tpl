@@ -155,6 +155,13 @@ spec:
               scheme: {{ .scheme | default "HTTP" }}
             periodSeconds: 5
             timeoutSeconds: 5
+          {{- /* Until all nodes know that the Pod ends, Services still send requests to it. */}}
+          {{- if and (has .part (list "viola" "inventory")) (semverCompare ">=1.30-0" .root.Capabilities.KubeVersion.Version) }}
+          lifecycle:
+            preStop:
+              sleep:
+                seconds: 3
+          {{- end }}
           resources:
             {{- toYaml .values.resources | nindent 12 }}
           securityContext:

@@ -39,7 +39,7 @@ const provisionGroups = {
 }
 
 /** Files that run for minutes. */
-const slowFiles = ['agent/killed.', 'controller/scale.', 'viola/real.', 'system/scenarios.']
+const slowFiles = ['agent/killed.', 'controller/scale.', 'viola/real.', 'system/scenarios.', 'packaging/replicas.']
 
 /** What CI runs on virtual machines: files, and in each the tests with these names. */
 const coreCases: Readonly<Record<string, string>> = {

@@ -140,7 +140,10 @@ function workload(port: number, memory: { request: string; limit: string }): Rec
     tolerations: list('Tolerations of the Pods, in addition to multinic.io/not-ready:NoSchedule.'),
     affinity: free({}, 'Affinity of the Pods.'),
     priorityClassName: text('', 'PriorityClass of the Pods.'),
-    topologySpread: flag(true, 'Run replicas on different hosts, and in different zones if possible. Before Kubernetes 1.27, both only if possible.'),
+    topologySpread: flag(
+      true,
+      'Run replicas on different hosts, and in different zones if possible. Before Kubernetes 1.27, both only if possible.',
+    ),
     hostNetwork: flag(false, 'Use the host network, for clusters that have no Pod network yet.'),
     podDisruptionBudget: flag(true, 'Create a PodDisruptionBudget that keeps one replica, if there are several.'),
     serviceAccountAnnotations: labels('Annotations of the ServiceAccount.'),

@@ -264,10 +264,17 @@ async function createSecrets({ cp, kubectl, postgres, home }: SecretsInput): Pro
 /** The rights of docs/guides/viola.md in the Biz cluster. */
 async function kubeconfigOfViola(cp: ControlPlane, kubectl: Kubectl): Promise<string> {
   const name = 'viola-of-management'
-  const verbs = 'get,list,watch,create,patch,delete'
+  // The CRD does not exist yet, so that kubectl create clusterrole would refuse its name.
+  const rules = [
+    {
+      ...{ apiGroups: ['multinic.io'], resources: ['multinicnodeconfigs'] },
+      verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+    },
+  ]
+  const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata: { name, namespace: biz }, rules }
+  await cp.exec('kubectl', ['apply', '-f', '-'], { input: JSON.stringify(role) })
   await kubectl('create', 'serviceaccount', name, '-n', biz)
-  await kubectl('create', 'clusterrole', name, `--verb=${verbs}`, '--resource=multinicnodeconfigs.multinic.io')
-  await kubectl('create', 'rolebinding', name, '-n', biz, `--clusterrole=${name}`, `--serviceaccount=${biz}:${name}`)
+  await kubectl('create', 'rolebinding', name, '-n', biz, `--role=${name}`, `--serviceaccount=${biz}:${name}`)
   const token = await kubectl('create', 'token', name, '-n', biz, '--duration=24h')
   const ca = await readFile(cp.authority.cert, 'base64')
   return JSON.stringify({

@@ -22,6 +22,5 @@ test('no hostile answer of the Kubernetes API ends a process', () => {
 })
 
 test('no hostile answer of the Kubernetes API delays /healthz by a second', () => {
-  for (const [name, { ms, during }] of Object.entries(outcome.slowest))
-    assert.ok(ms < 1_000, `${name}: ${ms.toFixed()} ms during ${during.join('; ')}`)
+  assert.deepEqual(outcome.tooSlow, [])
 })

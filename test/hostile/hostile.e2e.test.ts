@@ -25,6 +25,5 @@ test('operator 3, 4: no hostile answer or request ends a process', () => {
 })
 
 test('operator 3, 14: no hostile answer or request delays /healthz by a second', () => {
-  for (const [name, { ms, during }] of Object.entries(outcome.slowest))
-    assert.ok(ms < 1_000, `${name}: ${ms.toFixed()} ms during ${during.join('; ')}`)
+  assert.deepEqual(outcome.tooSlow, [])
 })

@@ -1,14 +1,15 @@
 /**
- * Measures the slowest answer of /healthz, in a thread of its own: the thread that sends hostile bodies is busy.
+ * Measures what holds up the answers of /healthz, in a thread of its own: the thread that sends hostile bodies is busy.
  *
- * On a busy machine every process waits for a processor, and that says nothing about ours. So two times are subtracted: how
- * long the kernel let the main thread of the process wait in its run queue, and how long an idle server in a process without
- * a limit took to answer meanwhile. What is left is the time in which our process computed, waited for a disk, or was held
- * up for memory.
+ * On a busy machine every process waits for a processor, and that says nothing about ours. So an answer has two times. One is
+ * the processor time of the main thread until the answer: a hostile body costs it, and the load of the machine does not add
+ * to it. The other is the rest, in which the main thread waited for a disk, for memory or for another thread, without the time
+ * in the kernel's run queue and without what an idle server in another process took meanwhile. The load does add to the rest:
+ * threads that collect garbage wait for a processor too.
  */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
@@ -21,8 +22,12 @@ export interface Probed {
 
 export interface Sample {
   name: string
-  ms: number
+  computedMs: number
+  heldUpMs: number
 }
+
+/** What a hostile answer or request may cost. The second limit finds a main thread that is stuck, under any load. */
+export const sampleLimits = { computedMs: 1_000, heldUpMs: 10_000 }
 
 export interface Probe {
   stop(): Promise<void>
@@ -52,10 +57,16 @@ if (!isMainThread) {
   const reference = await startReference()
   for (const { name, url, pid } of workerData as Probed[])
     void loop(`${url}/healthz`, name, () => {
-      const [started, waited] = [performance.now(), waitedMs(pid)]
+      const startedAt = performance.now()
+      const before = mainThreadOf(pid)
       return () => {
-        const ms = performance.now() - started - (waitedMs(pid) - waited) - reference.slowestSince(started)
-        parentPort?.postMessage({ name, ms: Math.max(0, ms) } satisfies Sample)
+        const now = mainThreadOf(pid)
+        // The process has ended: the caller sees that itself.
+        if (!before || !now) return
+        const computedMs = now.computedMs - before.computedMs
+        const expectedMs = computedMs + now.queuedMs - before.queuedMs + reference.slowestSince(startedAt)
+        const heldUpMs = Math.max(0, performance.now() - startedAt - expectedMs)
+        parentPort?.postMessage({ name, computedMs, heldUpMs } satisfies Sample)
       }
     })
   parentPort?.once('message', () => {
@@ -65,12 +76,14 @@ if (!isMainThread) {
   })
 
   async function loop(url: string, name: string, start: () => () => void): Promise<void> {
+    // A new connection for each answer would wait for two turns of the event loop, and so for two hostile bodies.
+    const agent = new Agent({ keepAlive: true })
     for (;;) {
       const measure = start()
       open.set(name, measure)
       // A refused connection is a process that ended: the caller sees that itself.
       await new Promise<void>(resolve => {
-        request(url, response => response.resume().once('close', resolve))
+        request(url, { agent }, response => response.resume().once('close', resolve))
           .once('error', () => resolve())
           .end()
       })
@@ -102,12 +115,13 @@ if (!isMainThread) {
     }
   }
 
-  /** How long the main thread of a process has waited for a processor so far. */
-  function waitedMs(pid: number): number {
+  /** Processor time of the main thread of a process, and how long it waited in the run queue. Undefined after its end. */
+  function mainThreadOf(pid: number): { computedMs: number; queuedMs: number } | undefined {
     try {
-      return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6
+      const [computed, queued] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')
+      return { computedMs: Number(computed) / 1e6, queuedMs: Number(queued) / 1e6 }
     } catch {
-      return 0
+      return undefined
     }
   }
 }

@@ -31,7 +31,7 @@ import { startHostileCollector } from './collector.ts'
 import { answers, requests, sendRaw } from './connections.ts'
 import { type HostileKube, startHostileKube } from './kube.ts'
 import { kubeCases } from './kube-cases.ts'
-import { startProbe } from './probe.ts'
+import { sampleLimits, startProbe } from './probe.ts'
 
 /** The limits that the chart sets, in MiB. */
 const limits = { operator: 512, viola: 256, inventory: 384, controller: 384 }
@@ -41,8 +41,10 @@ export interface Outcome {
   tried: number
   /** Cases that ended a process or were never answered. */
   ended: string[]
-  /** The slowest /healthz of each component, and the cases that ran then. */
+  /** The longest processor time until an answer of /healthz, and the cases that ran then. */
   slowest: Record<Name, { ms: number; during: string[] }>
+  /** Answers of /healthz that took too long, with the cases that ran then. */
+  tooSlow: string[]
 }
 
 /** The controller must not serve the node configs that Viola writes. */
@@ -115,7 +117,7 @@ export async function runHostile(program: string, corpus: Corpus = 'all', only =
   for (const name of Object.keys(limits) as Name[]) running[name] = await start(name)
   const none = () => ({ ms: 0, during: [] })
   const slowest = { operator: none(), viola: none(), inventory: none(), controller: none() }
-  const outcome: Outcome = { tried: 0, ended: [], slowest }
+  const outcome: Outcome = { tried: 0, ended: [], slowest, tooSlow: [] }
   const matching = (cases: Case[]) => cases.filter(({ name }) => name.includes(only))
   const shared =
     corpus === 'kubernetes'
@@ -125,10 +127,12 @@ export async function runHostile(program: string, corpus: Corpus = 'all', only =
   const watch = () =>
     startProbe(
       Object.entries(running).map(([name, { url, pid }]) => ({ name, url, pid })),
-      ({ name, ms }) => {
-        if (ms <= outcome.slowest[name as Name].ms) return
+      ({ name, computedMs, heldUpMs }) => {
         const during = [...current].filter(({ component }) => component === name).map(one => one.name)
-        outcome.slowest[name as Name] = { ms, during }
+        if (computedMs > outcome.slowest[name as Name].ms) outcome.slowest[name as Name] = { ms: computedMs, during }
+        if (computedMs < sampleLimits.computedMs && heldUpMs < sampleLimits.heldUpMs) return
+        const times = `computed ${computedMs.toFixed()} ms, held up ${heldUpMs.toFixed()} ms`
+        outcome.tooSlow.push(`${name}: ${times} during ${during.join('; ')}`)
       },
     )
   let probe = watch()

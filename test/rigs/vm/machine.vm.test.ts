@@ -1,14 +1,14 @@
 /**
- * What the tests on virtual machines rely on: clocks, disks and CPU times of the rig itself.
+ * What the tests on virtual machines rely on: clocks, disks, states and CPU times of the rig itself.
  */
 import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startDaemon } from '../process.ts'
-import { type Guest, startGuest } from './rig.ts'
+import { type Guest, startGuest, stateOf } from './rig.ts'
 
-test('netplan: a guest that boots on a busy machine keeps the time, and a power cut takes what it did not flush', async t => {
+test('netplan: a guest that boots on a busy machine keeps the time, its state is settled, and a power cut takes what it did not flush', async t => {
   const stopLoad = startLoad(t)
   const guest = await startGuest(t, { kind: 'netplan', networks: [] })
   const first = await readClock(guest)
@@ -19,6 +19,11 @@ test('netplan: a guest that boots on a busy machine keeps the time, and a power 
   // The guest read its clock at some time between the two readings of ours.
   const [least, most] = [second.before - first.after, second.after - first.before]
   assert.ok(elapsed > least * 0.95 && elapsed < most * 1.05, `${elapsed} s in the guest, ${least} to ${most} s here`)
+
+  await guest.exec('ip link add new type veth peer name other && ip link set other up && ip link set new up')
+  const { addresses } = await stateOf(guest)
+  assert.match(addresses.join('\n'), /^new .*"fe80::/m)
+  assert.doesNotMatch(addresses.join('\n'), /tentative/)
 
   // A direct write reaches the disk without a flush. The journal is not written in between, which would flush the disk.
   await guest.exec(`mount -o remount,commit=600 / && cd /var && printf '%4096s' old | tee flushed >unflushed && sync

@@ -37,7 +37,9 @@ interface Link {
   addr_info: Record<string, unknown>[]
 }
 
+/** Without addresses that are still tentative: those of links that came up seconds ago, also of NICs without IPv6 addresses. */
 export async function stateOf(machine: Shell): Promise<GuestState> {
+  await eventually(() => machine.exec(dadHasEnded), { within: 60_000, every: 250 })
   const script = commands.map(command => `(${command})`).join(`; printf '${separator.replaceAll('\n', '\\n')}';`)
   const outputs = (await machine.run(script)).stdout.split(separator)
   assert.equal(outputs.length, commands.length, outputs.at(-1))
@@ -129,6 +131,8 @@ export function differencesOf(found: Partial<GuestState>, expected: Partial<Gues
 function linesByPart(state: Partial<GuestState>): string[] {
   return Object.entries(state).flatMap(([name, lines]) => lines.map(line => `${name}: ${line}`))
 }
+
+const dadHasEnded = '! ip -6 -o address show tentative | grep -qv dadfailed'
 
 const networkIsUp =
   'ip -4 route show default | grep -q . && ! ip -6 address show tentative | grep -q . && ! ip -6 address show dadfailed | grep -q .'

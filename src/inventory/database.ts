@@ -19,6 +19,10 @@ export interface Engine extends Reader {
   singleWriter: boolean
   /** The listener runs after another process changed something. */
   onRemoteChange(listener: () => void): void
+  /** The time from which history is kept, if it is kept from this time on: the engine may delete only longer periods. */
+  keepsHistoryFrom(time: string): string
+  /** Deletes whole periods before the time, if the engine can. Returns the number of deleted history entries. */
+  dropHistoryBefore(time: string, now: string, signal?: AbortSignal): Promise<number>
   /** Why the database is unavailable; undefined while it works. */
   problem(): string | undefined
   close(): Promise<void>

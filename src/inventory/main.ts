@@ -50,23 +50,30 @@ export async function startInventory(options: StartOptions): Promise<RunningInve
   const { INVENTORY_WEB_DIR: webDir, INVENTORY_RATE_LIMIT: rateLimit } = settings
   const app = createInventoryApp({ store, access, log, metrics, webDir, rateLimit })
   addRoutes?.(app, access)
-  const pruneTimer = setInterval(() => void prune(), dayMs)
+  const stop = new AbortController()
+  // In the background: PostgreSQL may need minutes to partition the history of an earlier version.
+  let pruning = prune()
+  const pruneTimer = setInterval(() => {
+    pruning = pruning.then(prune)
+  }, dayMs)
   pruneTimer.unref()
-  await prune()
 
   async function prune(): Promise<void> {
-    const before = new Date(Date.now() - settings.INVENTORY_HISTORY_DAYS * dayMs).toISOString()
+    const kept = new Date(Date.now() - settings.INVENTORY_HISTORY_DAYS * dayMs).toISOString()
+    const before = store.keepsHistoryFrom(kept)
     try {
-      const entries = await store.pruneHistory(before)
+      const entries = await store.pruneHistory(before, stop.signal)
       if (entries > 0) log.info('deleted old history', { before, entries })
     } catch (error) {
-      log.warn('cannot delete old history', { error })
+      if (!stop.signal.aborted) log.warn('cannot delete old history', { error })
     }
   }
 
   const close = async () => {
     clearInterval(pruneTimer)
+    stop.abort()
     await app.close()
+    await pruning
     await store.close()
   }
   try {

@@ -40,9 +40,12 @@ after(async () => {
   await rm(dir, { recursive: true })
 })
 
-inventoryStoreConformance(async now =>
-  openStore({ path: noFile(), databaseUrl: await newDatabase(), log: silent, now }),
-)
+inventoryStoreConformance(async now => {
+  const store = await openStore({ path: noFile(), databaseUrl: await newDatabase(), log: silent, now })
+  // Creates the partitions.
+  await store.pruneHistory('2000-01-01T00:00:00.000Z')
+  return store
+})
 
 let oldDatabase = ''
 async function withOldDatabase<T>(work: (db: Kysely<unknown>) => Promise<T>): Promise<T> {

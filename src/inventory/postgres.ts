@@ -12,6 +12,7 @@ import { messageOf } from '../runtime/errors.ts'
 import { HttpProblem } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type Database, type Engine, migrate } from './database.ts'
+import { createPartitions, dropPartitionsBefore, startOfMonth } from './partitions.ts'
 import { statementName } from './prepared.ts'
 import type { Tables } from './schema.ts'
 
@@ -25,6 +26,9 @@ export interface PostgresOptions {
 const channel = 'multinic_inventory'
 /** Arbitrary key of the advisory lock that a writer holds until its commit. */
 const writerLock = 7_218_081
+/** Of the replica that maintains the partitions. */
+const partitionsLock = 7_218_082
+const lockWriters = `select pg_advisory_xact_lock(${writerLock})`
 const [minRetryMs, maxRetryMs, heartbeatMs] = [200, 5_000, 10_000]
 
 /** Returns after the first attempt, even if it failed. */
@@ -42,13 +46,15 @@ export async function openPostgres({ url, log, prepare }: PostgresOptions): Prom
   const createEngine = (db: Database): Engine => ({
     db,
     async lockForWrite(tx) {
-      await sql`select pg_advisory_xact_lock(${sql.lit(writerLock)})`.execute(tx)
+      await sql.raw(lockWriters).execute(tx)
     },
     async notifyReplicas(tx) {
       await sql`select pg_notify(${sql.lit(channel)}, '')`.execute(tx)
     },
     singleWriter: false,
     onRemoteChange: listener => listeners.add(listener),
+    keepsHistoryFrom: startOfMonth,
+    dropHistoryBefore,
     problem: () => problem,
     close,
   })
@@ -62,6 +68,26 @@ export async function openPostgres({ url, log, prepare }: PostgresOptions): Prom
     await migrate(unchecked)
     await prepare(createEngine(unchecked))
     usable = true
+  }
+
+  /** On a connection of its own, without a limit of time. One replica is enough. */
+  async function dropHistoryBefore(time: string, now: string, signal?: AbortSignal): Promise<number> {
+    if (!usable) throw unavailable(problem)
+    const client = new pg.Client({ ...settings, statement_timeout: 0, query_timeout: 0 })
+    client.on('error', () => {})
+    const end = () => void client.end().catch(() => {})
+    signal?.addEventListener('abort', end)
+    try {
+      await client.connect()
+      const query = async (text: string) => (await client.query(text)).rows
+      const [lock] = await query(`select pg_try_advisory_lock(${partitionsLock}) as taken`)
+      if (lock?.['taken'] !== true) return 0
+      await createPartitions(query, lockWriters, now)
+      return await dropPartitionsBefore(query, lockWriters, time)
+    } finally {
+      signal?.removeEventListener('abort', end)
+      end()
+    }
   }
 
   /** Holds one listening connection until it breaks or the engine closes. */

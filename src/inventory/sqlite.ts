@@ -44,6 +44,8 @@ function createEngine(db: Database, path: string): Engine {
     notifyReplicas: async () => {},
     singleWriter: true,
     onRemoteChange: () => {},
+    keepsHistoryFrom: time => time,
+    dropHistoryBefore: async () => 0,
     problem: () => undefined,
     async close() {
       file?.close()

@@ -48,8 +48,10 @@ export interface Store {
   version(): Promise<string>
   /** Calls the listener after every change. Returns a function that unsubscribes it. */
   subscribe(listener: () => void): () => void
-  /** Deletes history before this time. Returns the number of deleted entries. */
-  pruneHistory(before: string): Promise<number>
+  /** Deletes history before this time, which may take minutes. Returns the number of deleted entries. */
+  pruneHistory(before: string, signal?: AbortSignal): Promise<number>
+  /** The time to delete before, so that history is kept from the given time on. */
+  keepsHistoryFrom(time: string): string
   /** Providers that have or had a node of this name. */
   providersOf(nodeName: string): Promise<string[]>
   /** Why the database is unavailable; undefined while it works. */
@@ -164,7 +166,11 @@ function createStore(engine: Engine, now: () => Date, onReady: (port: ReadyPort)
     at: (time, filter) => collect(pages(filter, time)),
     find: (q, limit = 50) => find(engine, q, limit),
     holders: q => findHolders(engine, q),
-    pruneHistory: before => deleteHistoryBefore(db, before),
+    async pruneHistory(before, signal) {
+      const dropped = await engine.dropHistoryBefore(before, now().toISOString(), signal)
+      return dropped + (await deleteHistoryBefore(db, before))
+    },
+    keepsHistoryFrom: engine.keepsHistoryFrom,
 
     async providers() {
       const rows = await db
@@ -232,7 +238,8 @@ async function listRows(db: Database, filter: Filter): Promise<Selectable<NodeRo
   if (providerId !== undefined) query = query.where('provider_id', '=', providerId)
   if (nodeName !== undefined) query = query.where('node_name', '=', nodeName)
   if (instanceId !== undefined) query = query.where('instance_id', '=', instanceId)
-  if (state !== undefined) query = query.where(({ fn, val }) => fn.coalesce('state', val('Pending')), '=', state)
+  // A parameter in place of the text would not match the index.
+  if (state !== undefined) query = query.where(sql`coalesce(state, 'Pending')`, '=', state)
   for (const [field, column] of interfaceFilters) {
     const value = filter[field]
     if (value === undefined) continue

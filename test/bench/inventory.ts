@@ -14,7 +14,8 @@ import { silent } from '../../src/telemetry/log.ts'
 import { openToEveryone } from '../support/access.ts'
 import { type Bench, figure, percentile } from './figure.ts'
 
-const [nodes, measured, providers, batch, changes] = [10_000, 4_000, 10, 200, 1_000_000]
+const [nodes, measured, batch, changes] = [10_000, 4_000, 200, 1_000_000]
+export const providers = 10
 
 export const bench: Bench = async report => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-bench-inventory-'))
@@ -73,8 +74,10 @@ export const bench: Bench = async report => {
 }
 
 const hex = (byte: number) => byte.toString(16).padStart(2, '0')
-const macOf = (node: number, nic: number) => `02:00:${hex(nic)}:00:${hex(node >> 8)}:${hex(node & 255)}`
-const addressOf = (node: number, nic: number) => `10.${nic}.${node >> 8}.${node & 255}`
+export const macOf = (node: number, nic: number) =>
+  `02:00:${hex(nic)}:${hex(node >> 16)}:${hex((node >> 8) & 255)}:${hex(node & 255)}`
+export const addressOf = (node: number, nic: number) =>
+  `10.${nic + 10 * (node >> 16)}.${(node >> 8) & 255}.${node & 255}`
 
 export function writeOf(node: number): InventoryWrite {
   const nodeName = `node-${node}`
@@ -85,8 +88,9 @@ export function writeOf(node: number): InventoryWrite {
     portId: `port-${node}-${id}`,
     macAddress: macOf(node, id),
     address: addressOf(node, id),
-    cidr: `10.${id}.0.0/16`,
+    cidr: '10.0.0.0/8',
     mtu: 1450,
+    networkId: `network-${node % 1_000}`,
   }))
   return {
     providerId: `provider-${node % providers}`,
@@ -175,7 +179,7 @@ function bareInserts(from: string, to: string): { batch(index: number): void; cl
 /**
  * Requests to both alternate, so that other load slows both. The result is the round with the least load.
  */
-async function p95(url: string, path: () => string, each: number): Promise<{ ours: number; nothing: number }> {
+export async function p95(url: string, path: () => string, each: number): Promise<{ ours: number; nothing: number }> {
   const dispatcher = new Agent({ connections: 1 })
   const timed = async (target: string) => {
     const started = performance.now()

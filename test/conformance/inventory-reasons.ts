@@ -20,7 +20,8 @@ const undoLaterMigrations = [
   'drop table verdicts',
   'drop table openstack_configs',
   'drop table holdings',
-  'drop index nodes_by_change',
+  ...['nodes_by_change', 'nodes_by_state'].map(index => `drop index ${index}`),
+  ...['network_id', 'subnet_id', 'source'].map(column => `drop index interfaces_by_${column}`),
   'alter table nodes drop column agent_rollout',
   ...[
     ['nodes', 'instance_name'],

@@ -13,6 +13,7 @@ import * as names from './0005-names.ts'
 import * as agentRollout from './0006-agent-rollout.ts'
 import * as providerNames from './0007-provider-names.ts'
 import * as verdicts from './0008-verdicts.ts'
+import * as filters from './0009-filters.ts'
 
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
@@ -23,4 +24,5 @@ export const migrations: Record<string, Migration> = {
   '0006-agent-rollout': agentRollout,
   '0007-provider-names': providerNames,
   '0008-verdicts': verdicts,
+  '0009-filters': filters,
 }

@@ -3,7 +3,7 @@
  *
  * Every response is validated here, and every failure says what is wrong and what to do.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   type HistoryEntry,
   type HoldersAnswer,

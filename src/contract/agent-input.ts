@@ -3,7 +3,7 @@
  *
  * The agent has no dependencies and uses its own parser (`agent/input.ts`). A test compares parser and schema.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { interfaceList } from './node-config.ts'
 import { generation } from './text.ts'
 

@@ -3,7 +3,7 @@
  *
  * Only a complete report of the same run counts as success. A truncated, missing or foreign one never does.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { agentModes } from './agent-input.ts'
 import { isJsonObject } from './json.ts'
 import { interfaceStatus, observedInterface } from './node-config.ts'

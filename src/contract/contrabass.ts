@@ -1,7 +1,7 @@
 /**
  * Response of Contrabass about a cloud. Unknown keys are ignored. Passwords are encrypted.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 
 /** An OpenstackConfig may name any Contrabass, so every text is bounded. */
 const maxLength = 4096

@@ -1,7 +1,7 @@
 /**
  * Schema → CustomResourceDefinition. `make generate` writes the YAML in config/crd/ and deployments/ from these.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { bizConfigSpec, bizConfigStatus } from './legacy/biz-config.ts'
 import { nodeConfigGroup, nodeConfigSpec, nodeConfigStatus } from './node-config.ts'
 import { openstackConfigGroup, openstackConfigSpec, openstackConfigStatus } from './openstack-config.ts'

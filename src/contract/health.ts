@@ -1,7 +1,7 @@
 /**
  * Response of the controller's /healthz. Existing monitoring relies on these names.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { duration, timestamp } from './text.ts'
 
 export const controllerHealth = z.object({

@@ -1,7 +1,7 @@
 /**
  * The inventory API: what every node has, why, since when, and what it had before.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { agentRollout, interfaceSchema, interfaceStatus, nodeConfigStatus, states } from './node-config.ts'
 import { verdictWrite } from './operator-api.ts'
 import { stages } from './stages.ts'

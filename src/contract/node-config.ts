@@ -1,7 +1,7 @@
 /**
  * MultiNicNodeConfig: requested and observed interfaces of one node. One object per node, named after the node.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { maxInterfaces } from './interfaces.ts'
 import type { KubeObject, Resource } from './object.ts'
 import {

@@ -1,7 +1,7 @@
 /**
  * Routes as data → OpenAPI 3.1. A server registers the same routes, so the document lists exactly what is served.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { problem } from './problem.ts'
 
 /** The description of a parameter, with a schema if it is not any text. */

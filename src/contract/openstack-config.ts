@@ -1,7 +1,7 @@
 /**
  * OpenstackConfig: which ports of which VMs become interfaces, and the result of the last syncs.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { maxInterfaces } from './interface-fields.ts'
 import type { KubeObject, Resource } from './object.ts'
 import { renumberStatus } from './renumber.ts'

@@ -1,7 +1,7 @@
 /**
  * The operator's verdict on every port and VM, which the inventory stores, and its API for dry runs of an OpenstackConfig.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { interfaceSchema } from './node-config.ts'
 import { choiceParameter, integerParameter } from './openapi.ts'
 import { opaqueId, tenantName } from './text.ts'

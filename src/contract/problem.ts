@@ -1,7 +1,7 @@
 /**
  * Errors of our HTTP APIs: application/problem+json, with every invalid field by path.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { FieldError } from './interfaces.ts'
 
 export const problem = z

@@ -1,7 +1,7 @@
 /**
  * A person's request to renumber interfaces: an annotation of an OpenstackConfig, and its progress in the status.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { hashOf } from './hash.ts'
 import { opaqueId } from './text.ts'
 

@@ -3,7 +3,7 @@
  *
  * Credentials follow endpoints: the operator decides which key and token a sync may use.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { duration } from './text.ts'
 
 const endpoint = z

@@ -1,7 +1,7 @@
 /**
  * Schemas of strings and objects that several documents share.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseCidr, parseIp } from './address.ts'
 import { durationPattern } from './duration.ts'
 

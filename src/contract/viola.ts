@@ -1,7 +1,7 @@
 /**
  * The Viola API: requests of the operator and responses.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { interfaceSchema, nodeConfigStatus } from './node-config.ts'
 import { cidr, generation, ipAddress, opaqueId, tenantName } from './text.ts'
 

@@ -2,7 +2,7 @@
  * The settings of the controller, from its environment. It validates those of the agent too: a typing error would
  * otherwise fail the Jobs on all nodes.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseDuration } from '../contract/duration.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
 import { type TraceSettings, traceSettings } from '../telemetry/trace-export.ts'

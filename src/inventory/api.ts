@@ -1,7 +1,7 @@
 /**
  * Routes of the inventory API as data. The app registers them, and the OpenAPI document is generated from them.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   deviation,
   historyEntry,

@@ -2,7 +2,7 @@
  * The inventory over HTTP: reads, search, history, an event stream of changes, and writes of a remote operator.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
+import * as z from 'zod'
 import { deviationsOf } from '../contract/deviations.ts'
 import type { FieldError } from '../contract/interfaces.ts'
 import {

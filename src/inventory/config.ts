@@ -1,7 +1,7 @@
 /**
  * Settings of the inventory.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { accessSettings } from '../server/access-settings.ts'
 
 const file = z.string().min(1)

@@ -6,7 +6,7 @@
  */
 import { spawn } from 'node:child_process'
 import { isAbsolute, resolve } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { environment } from '../runtime/env.ts'
 import { messageOf } from '../runtime/errors.ts'
 

@@ -5,7 +5,7 @@
  * identity providers are refused: the operator has no home directory.
  */
 import { parseDocument, visit } from 'yaml'
-import { z } from 'zod'
+import * as z from 'zod'
 import { fieldErrors } from '../contract/problem.ts'
 import { urlOf, withoutSlash } from '../contract/url.ts'
 import type { CloudLogin, Domain, Identity, Project, User } from './login.ts'

@@ -3,7 +3,7 @@
  *
  * Concurrent calls share one renewal.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { withoutSlash } from '../contract/url.ts'
 import type { Http } from '../http-client/client.ts'
 import { isUnauthorized, ServiceError } from '../http-client/errors.ts'

@@ -2,7 +2,7 @@
  * Neutron: ports, subnets and networks, in as few requests as the length of a URL allows.
  */
 import { createHash } from 'node:crypto'
-import { z } from 'zod'
+import * as z from 'zod'
 import { batchesOf } from '../http-client/batches.ts'
 import type { Network, Port, Subnet } from '../operator/cloud.ts'
 import { createPageCache, type PageCache } from './page-cache.ts'

@@ -1,7 +1,7 @@
 /**
  * Nova: names of servers, and the interfaces of a server. The microversion is pinned; the base one has all fields we read.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Attachment, Server, ServerSelector } from '../operator/cloud.ts'
 import { matchesPattern, prefixOf } from './name-pattern.ts'
 import { allPages, parsed, parsedPage, type Query, unusable } from './paging.ts'

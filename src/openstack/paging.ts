@@ -1,7 +1,7 @@
 /**
  * Reads all pages of a list by the links of Neutron and Nova.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { truncate } from '../contract/truncate.ts'
 import { ServiceError } from '../http-client/errors.ts'
 import { parseJson } from '../runtime/bounded-body.ts'

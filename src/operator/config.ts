@@ -2,7 +2,7 @@
  * The operator's own settings, from its environment; and the settings of one sync: from the OpenstackConfig, else from the
  * environment, else the default.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseDuration } from '../contract/duration.ts'
 import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
 import {

@@ -11,7 +11,7 @@
  * ```
  */
 import { parse } from 'yaml'
-import { z } from 'zod'
+import * as z from 'zod'
 import { type OpenstackConfig, providerIdOf } from '../contract/openstack-config.ts'
 import { fieldErrors } from '../contract/problem.ts'
 import { urlOf } from '../contract/url.ts'

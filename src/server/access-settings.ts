@@ -1,7 +1,7 @@
 /**
  * Settings of the access to an HTTP API, by the prefix of its server.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 
 type TokenShape<P extends string> = Record<`${P}_TOKENS_FILE`, z.ZodOptional<z.ZodString>> &
   Record<`${P}_TOKEN_AUDIENCE`, z.ZodDefault<z.ZodString>>

@@ -11,7 +11,7 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { parse } from 'yaml'
-import { z } from 'zod'
+import * as z from 'zod'
 import { fieldErrors } from '../contract/problem.ts'
 import type { Log } from '../telemetry/log.ts'
 import { reload } from './reload.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { z } from 'zod'
+import * as z from 'zod'
 import { eventually } from '../../test/support/eventually.ts'
 import { serve } from '../../test/support/http-stub.ts'
 import { readOtlp, startCollector } from '../../test/support/otlp-collector.ts'

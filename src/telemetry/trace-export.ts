@@ -4,7 +4,7 @@
  * Export never blocks the component. Spans that the collector refuses or that overflow the queue are dropped and counted.
  */
 import { request } from 'undici'
-import { z } from 'zod'
+import * as z from 'zod'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from './log.ts'
 import { noTracer, type Span, spanKinds, type Tracer } from './trace.ts'

@@ -1,7 +1,7 @@
 /**
  * Settings of the Viola API.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseDuration } from '../contract/duration.ts'
 import { tenantName } from '../contract/text.ts'
 import { shownName } from '../contract/truncate.ts'

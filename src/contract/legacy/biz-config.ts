@@ -1,7 +1,7 @@
 /**
  * MultiNicBizConfig: the legacy cluster-wide object for all nodes, served beside MultiNicNodeConfig. Support ends with 1.0.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { interfaceSchema, nodeConfigGroup, states } from '../node-config.ts'
 import type { KubeObject, Resource } from '../object.ts'
 import { conditions, generation, opaqueId, timestamp } from '../text.ts'

@@ -3,7 +3,7 @@
  * ends with 1.0.
  */
 import { existsSync, readFileSync } from 'node:fs'
-import { z } from 'zod'
+import * as z from 'zod'
 import { fromWireInterfaces, toWireInterface, type WireInterface } from '../../contract/interfaces.ts'
 import type { InventoryWrite } from '../../contract/inventory.ts'
 import { fieldErrors } from '../../contract/problem.ts'

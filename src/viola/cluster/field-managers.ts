@@ -2,7 +2,7 @@
  * The field managers of a node config: who owns fields of it, and who edited its spec last.
  */
 import { parse } from 'yaml'
-import { z } from 'zod'
+import * as z from 'zod'
 import { nodeConfigs } from '../../contract/node-config.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { objectPath } from '../../kube/paths.ts'

@@ -15,7 +15,7 @@
  * ```
  */
 import { parse } from 'yaml'
-import { z } from 'zod'
+import * as z from 'zod'
 import { fieldErrors } from '../../contract/problem.ts'
 import { providerName, type ViolaSettings } from '../config.ts'
 

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { aWrite } from '../../test/support/inventory.ts'
+import { aWrite, filledTables, putEverything } from '../../test/support/inventory.ts'
+import { contentOf } from '../../test/support/inventory-dump.ts'
 import { silent } from '../telemetry/log.ts'
 import { openStore } from './store.ts'
 
@@ -39,4 +40,25 @@ test('a backup of a running inventory contains everything acknowledged before it
   } finally {
     await running.close()
   }
+})
+
+test('a restored backup has every row of every table', async t => {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-backup-'))
+  t.after(() => rm(dir, { recursive: true }))
+  const [path, copy] = [join(dir, 'inventory.db'), join(dir, 'copy.db')]
+  const running = await openStore({ path, log: silent })
+  await putEverything(running)
+  const source = new DatabaseSync(path, { readOnly: true })
+  await backup(source, copy)
+  await (await openStore({ path: copy, log: silent })).close()
+  const restored = new DatabaseSync(copy, { readOnly: true })
+  const rows = contentOf(source)
+  for (const table of filledTables)
+    assert.ok(
+      rows.some(row => row.startsWith(`insert into "${table}" `)),
+      `no row of ${table}`,
+    )
+  assert.deepEqual(contentOf(restored), rows)
+  for (const file of [source, restored]) file.close()
+  await running.close()
 })

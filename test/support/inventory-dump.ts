@@ -52,7 +52,8 @@ export function schemaOf(file: DatabaseSync): string[] {
   return objects.map(({ sql }) => String(sql))
 }
 
-function contentOf(file: DatabaseSync): string[] {
+/** The rows of all tables, as statements. */
+export function contentOf(file: DatabaseSync): string[] {
   const tables = file.prepare("select name from sqlite_master where type = 'table' order by rowid").all()
   return tables.flatMap(({ name }) =>
     file

@@ -3,6 +3,8 @@
  */
 import { type InventoryWrite, type Stage, stages } from '../../src/contract/inventory.ts'
 import type { VerdictWrite } from '../../src/contract/operator-api.ts'
+import type { Tables } from '../../src/inventory/schema.ts'
+import type { Store } from '../../src/inventory/store.ts'
 
 export function aWrite(nodeName: string, more: Partial<InventoryWrite> & { nics?: number } = {}): InventoryWrite {
   const { nics = 1, ...rest } = more
@@ -48,4 +50,29 @@ export function aReadyWrite(
 /** All verdicts of an OpenstackConfig. */
 export function someVerdicts(verdicts: VerdictWrite['verdicts'], more: Partial<VerdictWrite> = {}): VerdictWrite {
   return { providerId: 'p1', config: 'multinic-system/main', verdicts, ...more }
+}
+
+/** The tables that `putEverything` fills: the compiler demands every table that the inventory writes. */
+export const filledTables = Object.keys({
+  providers: true,
+  nodes: true,
+  interfaces: true,
+  addresses: true,
+  holdings: true,
+  deliveries: true,
+  events: true,
+  history: true,
+  openstack_configs: true,
+  verdicts: true,
+  sequences: true,
+} satisfies Record<Exclude<keyof Tables, 'milestones'>, true>)
+
+/** At least one row in every table: records with stages, history, past holders and verdicts. */
+export async function putEverything(store: Store): Promise<void> {
+  await store.put([aReadyWrite('ready'), aWrite('changed', { nics: 2 })])
+  await store.put(
+    [aWrite('changed', { nics: 1 }), aWrite('ready', { removed: true })],
+    [someVerdicts([{ vm: 'vm-changed', portId: 'late', reason: 'PortNotBound', message: 'no device owner' }])],
+  )
+  await store.put([aReadyWrite('ready')])
 }

@@ -1,6 +1,6 @@
 /**
  * Starts a RabbitMQ from the system package (`rabbitmq-server`) as a normal process with its own directory, node name, cookie
- * and ports, all on the loopback address. It shares nothing with the broker service of the machine.
+ * and ports, on the loopback address unless another one is given. It shares nothing with the broker service of the machine.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -12,6 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { run, systemPath } from '../exec.ts'
 
 export interface BrokerConf {
+  /** Listen address. Default: loopback. */
+  address?: string
   ports: { amqp: number; tls?: number }
   user: string
   password: string
@@ -48,7 +50,7 @@ export function brokerUnavailable(): string | undefined {
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const unavailable = brokerUnavailable()
   if (unavailable) throw new Error(unavailable)
-  const { dir, ports } = options
+  const { dir, ports, address = host } = options
   const log = join(dir, 'broker.out')
   const env = { PATH: systemPath, LC_ALL: 'C.UTF-8', ...options.env, ...environmentOf(options) }
   await writeFiles(options)
@@ -63,7 +65,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     },
   }
   try {
-    await waitForGreeting(server, ports.amqp, log)
+    await waitForGreeting(server, { host: address, port: ports.amqp }, log)
     return broker
   } catch (error) {
     await broker.stop('SIGKILL')
@@ -81,10 +83,10 @@ async function writeFiles(options: BrokerOptions): Promise<void> {
   await writeFile(join(dir, 'rabbitmq-env.conf'), '')
 }
 
-/** The text of rabbitmq.conf: one administrator account, on the loopback address only. */
-export function brokerConf({ ports, user, password, tls }: BrokerConf): string {
+/** The text of rabbitmq.conf: one administrator account, on one address. */
+export function brokerConf({ address = host, ports, user, password, tls }: BrokerConf): string {
   const settings: Record<string, string | number | boolean> = {
-    'listeners.tcp.1': `${host}:${ports.amqp}`,
+    'listeners.tcp.1': `${address}:${ports.amqp}`,
     default_user: user,
     default_pass: password,
     'default_permissions.configure': '.*',
@@ -95,7 +97,7 @@ export function brokerConf({ ports, user, password, tls }: BrokerConf): string {
     'log.file.level': 'info',
     'disk_free_limit.absolute': '50MB',
     ...(tls && {
-      'listeners.ssl.1': `${host}:${ports.tls}`,
+      'listeners.ssl.1': `${address}:${ports.tls}`,
       'ssl_options.cacertfile': tls.ca,
       'ssl_options.certfile': tls.cert,
       'ssl_options.keyfile': tls.key,
@@ -153,19 +155,24 @@ async function terminate(child: ChildProcess, signal: NodeJS.Signals): Promise<v
 }
 
 /** Waits for a reply to the AMQP protocol header: the TCP port is open before the broker is ready. */
-async function waitForGreeting(server: ChildProcess, port: number, log: string): Promise<void> {
+async function waitForGreeting(server: ChildProcess, at: Listener, log: string): Promise<void> {
   const until = performance.now() + startTimeoutMs
   while (isAlive(server) && performance.now() < until) {
-    if (await answersAmqp(port)) return
+    if (await answersAmqp(at)) return
     await sleep(100)
   }
   const lastLines = (await readFile(log, 'utf8').catch(() => '')).trimEnd().split('\n').slice(-20).join('\n')
   throw new Error(`RabbitMQ ${isAlive(server) ? 'does not answer' : 'exited'}; its log ends with:\n${lastLines}`)
 }
 
-function answersAmqp(port: number): Promise<boolean> {
+interface Listener {
+  host: string
+  port: number
+}
+
+function answersAmqp(at: Listener): Promise<boolean> {
   return new Promise(resolve => {
-    const socket = connect({ host, port, timeout: 3_000 })
+    const socket = connect({ ...at, timeout: 3_000 })
     const finish = (answered: boolean) => {
       socket.destroy()
       resolve(answered)

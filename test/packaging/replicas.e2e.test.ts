@@ -1,6 +1,6 @@
 /**
  * Two replicas of every component, while ports are attached and detached: what happens when a replica is killed, a node loses
- * power, PostgreSQL restarts or fails over, and every component is upgraded. Nothing is lost, no NIC is configured twice, and the
+ * power, PostgreSQL restarts or fails over, the message bus is killed, and every component is upgraded. Nothing is lost, no NIC is configured twice, and the
  * dashboard answers. The measured times are diagnostics of the tests.
  */
 import assert from 'node:assert/strict'
@@ -8,6 +8,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import type { HistoryEntry } from '../../src/contract/inventory.ts'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { leases, pods } from '../../src/kube/resources.ts'
 import type { PodObject } from '../../src/kube/types.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
@@ -136,6 +137,21 @@ test('PostgreSQL restarts, and fails over to its synchronous standby', async t =
     await postgres.promoteStandby()
     await movePostgres()
   })
+})
+
+test('the message bus is killed, and comes back', async t => {
+  const { rabbit } = site
+  const hasBus = (expected: string) =>
+    site.soon(async () => {
+      const config = await site.kube.get(openstackConfigs, { namespace: management, name: 'main' })
+      const { status, reason } = config?.status?.conditions?.find(({ type }) => type === 'EventsConnected') ?? {}
+      assert.equal(`${status} ${reason}`, expected)
+    })
+  await hasBus('True EventBusConnected')
+  await recovers(t, 'kill -9 of the message bus', limits.pod, () => rabbit.kill())
+  await hasBus('False EventBusUnreachable')
+  await recovers(t, 'return of the message bus', limits.pod, () => rabbit.start())
+  await hasBus('True EventBusConnected')
 })
 
 test('a rolling upgrade of every component stops nothing', async t => {

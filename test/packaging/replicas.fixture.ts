@@ -1,13 +1,15 @@
 /**
  * The layout that we recommend for production, on three real nodes: the management cluster by values-mgmt.yaml (two operators,
  * two Violas, two inventories on PostgreSQL with a synchronous standby) and a Biz cluster by values-production.yaml (two
- * controllers), with TLS and tokens. Both releases are in one API server, in two namespaces. The cloud is that of the sandbox.
+ * controllers), with TLS and tokens. Both releases are in one API server, in two namespaces. The cloud is that of the sandbox, with a
+ * real message bus.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Cloud, startCloud } from '../../sandbox/cloud/cloud.ts'
+import { startNotifications } from '../../sandbox/cloud/notifications.ts'
 import {
   addServer,
   addSubnet,
@@ -35,6 +37,7 @@ import {
 } from '../rigs/kubernetes/rig.ts'
 import { startScheduler } from '../rigs/kubernetes/scheduler.ts'
 import { type Postgres, startPostgres } from '../rigs/postgres/rig.ts'
+import { type RabbitMq, startRabbitMq } from '../rigs/rabbitmq/rig.ts'
 import { podReport } from '../support/deployed-pods.ts'
 import { eventually } from '../support/eventually.ts'
 import { chart, root } from './deployed.fixture.ts'
@@ -64,6 +67,8 @@ export interface Replicated {
   machines: Machine[]
   apiServer: Peer
   postgres: Postgres
+  /** The message bus of the cloud. */
+  rabbit: RabbitMq
   /** Both servers of PostgreSQL. */
   database: Peer
   /** Sends the Service of PostgreSQL to its primary. */
@@ -100,11 +105,15 @@ export async function startReplicated(): Promise<Replicated> {
     const cloud = opened(await startCloud(cloudState, silent, host), it => it.close())
     const subnet = addSubnet(cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 1450 })
     const images = join(home, 'images')
-    const [postgres] = await Promise.all([
+    const [postgres, rabbit] = await Promise.all([
       startPostgres({ address: host }),
+      startRabbitMq({ address: host }),
       writeImages({ out: images, architecture: thisArchitecture(), tags: [tag], compress: false }),
     ])
     opened(postgres, it => it.close())
+    opened(rabbit, it => it.close())
+    cloudState.bus = { urls: [`amqp://${host}:${rabbit.port}/`], user: rabbit.user, password: rabbit.password }
+    opened(await startNotifications(cloudState, { url: rabbit.url, log: silent }), it => it.close())
     const machines = await Promise.all(
       [1, 2, 3].map(async number => {
         const server = addServer(cloudState, `w${number}`)
@@ -148,7 +157,7 @@ export async function startReplicated(): Promise<Replicated> {
     return {
       apiServer: { address: host, ports: [Number(new URL(cp.server).port)] },
       database: { address: host, ports: [5432, 5433] },
-      ...{ cp, kube, cloudState, subnet, machines, postgres, movePostgres, soon, close },
+      ...{ cp, kube, cloudState, subnet, machines, postgres, rabbit, movePostgres, soon, close },
       inventory: () => `http://${inventoryAddress}:18081`,
       token: () => kubectl('create', 'token', 'multinic-reader', '--audience=multinic', '-n', management),
       deploy: async (command, profile, ...more) => {

@@ -1,7 +1,7 @@
 /**
  * A real RabbitMQ for tests, from the system's package. A test can kill and restart it and change its passwords.
  *
- * Requires isolation (isolation.ts), because it listens on the loopback address and the standard ports.
+ * Requires isolation (isolation.ts), because it listens on the standard ports.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,18 +29,18 @@ export interface RabbitMq {
   close(): Promise<void>
 }
 
-const host = '127.0.0.1'
 const ports = { amqp: 5672, tls: 5671, node: 25672, names: 4369 }
 const account = { user: 'openstack', password: 'rabbit-secret' }
 
-export async function startRabbitMq(): Promise<RabbitMq> {
+/** `address` is where it listens; the certificate names the loopback address only. */
+export async function startRabbitMq({ address: host = '127.0.0.1' } = {}): Promise<RabbitMq> {
   currentIsolation()
   const dir = await mkdtemp(join(tmpdir(), 'rabbitmq-'))
   const tls = await certificates(join(dir, 'tls'))
   const url = `amqp://${account.user}:${account.password}@${host}:${ports.amqp}/`
   let broker: Broker | undefined
   const start = async () => {
-    broker = await startBroker({ dir, ports, ...account, tls: tls.files })
+    broker = await startBroker({ dir, address: host, ports, ...account, tls: tls.files })
   }
   await start()
   return {

@@ -35,6 +35,8 @@ export interface Recipe {
   own(work: string): Promise<{ files: Record<string, ImageFile>; packages: string[] }>
 }
 
+const unoptimized = ['/usr/bin/node', '--max-semi-space-size=2', '/opt/multinic/multinic.mjs']
+
 export const recipes = {
   services: {
     title: 'MultiNIC services: operator, Viola API, controller, inventory and CLI',
@@ -47,11 +49,10 @@ export const recipes = {
     },
     // A small young generation: otherwise a POST of 1,000 nodes leaves the process with twice the memory that it needs.
     entrypoint: ['/usr/bin/node', '--max-semi-space-size=2', '--optimize-for-size', '/opt/multinic/multinic.mjs'],
-    // The controller receives thousands of watch events when many Jobs end. With a small young generation, garbage collection
-    // takes a third of the time. The operator limits its heap itself (src/runtime/heap.ts); optimizing for size slows syncs.
+    // The operator and the controller limit their heaps themselves (src/runtime/heap.ts); optimizing for size slows them down.
     entrypoints: {
-      'multinic-operator': ['/usr/bin/node', '--max-semi-space-size=2', '/opt/multinic/multinic.mjs'],
-      'multinic-controller': ['/usr/bin/node', '--max-semi-space-size=8', '/opt/multinic/multinic.mjs'],
+      'multinic-operator': unoptimized,
+      'multinic-controller': unoptimized,
     },
     // By default every thread of Node has its own malloc arena and returns little of it; large bodies fragment it.
     environment: { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' },

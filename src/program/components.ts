@@ -38,9 +38,10 @@ export function addComponentCommands(program: Command): void {
     keepHeapSmall()
     await (await import('../viola/main.ts')).runViola(context)
   })
-  component(program, 'controller', help.controller, async context =>
-    (await import('../controller/main.ts')).runNodeController(context),
-  )
+  component(program, 'controller', help.controller, async context => {
+    keepHeapSmall()
+    await (await import('../controller/main.ts')).runNodeController(context)
+  })
   component(program, 'inventory', help.inventoryServer, async context =>
     (await import('../inventory/main.ts')).runInventory(context),
   )

@@ -1,5 +1,5 @@
 /**
- * Keeps the heap of the operator small (docs/decisions/0015-small-heap.md).
+ * Keeps the heap of a component small (docs/decisions/0015-small-heap.md).
  *
  * A sync of a thousand nodes allocates megabytes and keeps little. By default, V8 lets the young generation grow to 48 MiB
  * and the old generation to four times the live data before it collects.

@@ -7,6 +7,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
+import { nextTurn } from './event-loop.ts'
 
 export interface BodyLimits {
   bytes: number
@@ -49,13 +50,6 @@ function hold(reading: Reading, bytes: number): void {
 
 /** Its reader needs a millisecond or more. */
 const largeBytes = 64 * 1024
-let lastTurn: Promise<void> = Promise.resolve()
-
-/** Large bodies that are complete at the same time are parsed in turns, and other requests are answered between them. */
-function inOwnTurn(work: () => void): Promise<void> {
-  lastTurn = lastTurn.then(() => new Promise<void>(resolve => setImmediate(resolve))).then(work)
-  return lastTurn
-}
 
 /** Rejects with a BodyError. The caller then destroys the stream, or answers and closes the connection. */
 export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer> {
@@ -91,7 +85,8 @@ export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer> 
       settle()
       const body = Buffer.concat(chunks)
       if (body.length < largeBytes) resolve(body)
-      else void inOwnTurn(() => resolve(body))
+      // Large bodies that are complete at the same time are parsed in turns.
+      else void nextTurn().then(() => resolve(body))
     }
     function onClose(): void {
       refuse(new BodyError('cut', 'ended before it was complete'))

@@ -7,8 +7,9 @@
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { Kysely, SqliteDialect } from 'kysely'
+import { Kysely, type KyselyPlugin, SqliteDialect } from 'kysely'
 import { explain, messageOf } from '../runtime/errors.ts'
+import { giveWay } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type Database, type Engine, migrate } from './database.ts'
 import { markKeptSince } from './holdings.ts'
@@ -66,13 +67,23 @@ async function openDatabase(path: string): Promise<Database> {
     file.exec('pragma journal_mode = wal')
     file.exec('pragma synchronous = full')
     file.exec('pragma foreign_keys = on')
-    const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: kyselyDatabase(file) }) })
+    const dialect = new SqliteDialect({ database: kyselyDatabase(file) })
+    const db = new Kysely<Tables>({ dialect, plugins: [inTurns] })
     await migrate(db)
     return db
   } catch (error) {
     if (file.isOpen) file.close()
     throw error
   }
+}
+
+/** SQLite blocks this thread and settles promises at once: without a pause between queries, a transaction is one stretch. */
+const inTurns: KyselyPlugin = {
+  transformQuery: ({ node }) => node,
+  async transformResult({ result }) {
+    await giveWay()
+    return result
+  },
 }
 
 function isDamaged(error: unknown): boolean {

@@ -115,8 +115,6 @@ function createPut(
         return { changes, isChanged }
       })
       if (isChanged) onChange(changes)
-      // Its promises are settled at once: without this, the thread would be blocked until the last chunk is written.
-      if (!isLast) await new Promise(setImmediate)
     }
   }
 }
@@ -141,8 +139,6 @@ function createStore(engine: Engine, now: () => Date, onReady: (port: ReadyPort)
       yield page.slice(0, left)
       left -= page.length
       if (left <= 0) return
-      // SQLite blocks this thread: let other requests run between pages.
-      await new Promise(setImmediate)
     }
   }
 

@@ -21,4 +21,4 @@ const cases: Record<string, [words: string[], batches: string[][]]> = {
   ],
 }
 for (const [name, [words, batches]] of Object.entries(cases))
-  test(name, () => assert.deepEqual(batchesOf(words, limits), batches))
+  test(name, () => assert.deepEqual([...batchesOf(words, limits)], batches))

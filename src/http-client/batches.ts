@@ -8,20 +8,19 @@ export interface BatchLimits<T> {
   costOf: (item: T) => number
 }
 
-/** Keeps the order. An item above the limit gets its own batch. */
-export function batchesOf<T>(all: readonly T[], { items, bytes, costOf }: BatchLimits<T>): T[][] {
-  const batches: T[][] = []
+/** Made one by one, and keeps the order. An item above the limit gets its own batch. */
+export function* batchesOf<T>(all: Iterable<T>, { items, bytes, costOf }: BatchLimits<T>): Generator<T[]> {
   let batch: T[] = []
   let size = 0
   for (const item of all) {
     const cost = costOf(item)
     if (batch.length > 0 && (batch.length >= items || size + cost > bytes)) {
-      batches.push(batch)
+      yield batch
       batch = []
       size = 0
     }
     batch.push(item)
     size += cost
   }
-  return batch.length > 0 ? [...batches, batch] : batches
+  if (batch.length > 0) yield batch
 }

@@ -158,7 +158,7 @@ export function createNeutron(session: Session, pages: PageCache = createPageCac
       const known = pages.get<T>(key, digest)
       if (known) return known
       const body = parsedBytes('neutron', `the list of ${collection}`, bytes)
-      const parsed = parsedPage('neutron', collection, shape, body, keep)
+      const parsed = await parsedPage('neutron', collection, shape, body, keep)
       pages.set(key, digest, parsed, bytes.length)
       return parsed
     }
@@ -171,7 +171,7 @@ export function createNeutron(session: Session, pages: PageCache = createPageCac
     listing: Omit<Listing<T>, 'maxItems'> & { maxItems: (ids: number) => number },
   ): Promise<T[]> {
     const costOf = (id: string) => filter.length + encodeURIComponent(id).length + 2
-    const batches = batchesOf([...new Set(ids)], { items: maxIds, bytes: maxQueryBytes, costOf })
+    const batches = [...batchesOf(new Set(ids), { items: maxIds, bytes: maxQueryBytes, costOf })]
     const lists = await Promise.all(
       batches.map(batch => {
         const query: Query = [...batch.map((id): [string, string] => [filter, id]), ...listing.query]

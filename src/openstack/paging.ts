@@ -6,6 +6,7 @@ import { truncate } from '../contract/truncate.ts'
 import { ServiceError } from '../http-client/errors.ts'
 import { parseJson } from '../runtime/bounded-body.ts'
 import { messageOf } from '../runtime/errors.ts'
+import { giveWay } from '../runtime/event-loop.ts'
 
 export type Query = [string, string][]
 
@@ -108,13 +109,13 @@ function isLarger(value: unknown, maxEntries: number): boolean {
 }
 
 /** The entries of one list, validated one by one: the first invalid entry ends it, whatever the others contain. */
-export function parsedPage<T>(
+export async function parsedPage<T>(
   service: string,
   collection: string,
   shape: z.ZodType<T>,
   body: unknown,
   keep: (item: T) => boolean,
-): Page<T> {
+): Promise<Page<T>> {
   const what = `the list of ${collection}`
   const outer = z.looseObject({ [collection]: z.unknown(), [`${collection}_links`]: linksShape })
   const result = outer.safeParse(body)
@@ -124,6 +125,7 @@ export function parsedPage<T>(
   for (const [position, entry] of entries.entries()) {
     const item = parsed(service, what, shape, entry, `${collection}.${position}`)
     if (keep(item)) items.push(item)
+    await giveWay()
   }
   return { items, links: links as Links }
 }

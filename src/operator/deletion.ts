@@ -76,7 +76,7 @@ async function removeInterfaces(
         node => node.action !== 'remove' || !deps.pendingDeletions.has(providerId, node),
       )
       const delivery = await deliver(viola, nodes, signal)
-      logDelivered(log, nodes, delivery)
+      await logDelivered(log, nodes, delivery)
       record(deps, providerId, nodes, delivery)
       return [...delivery.failures, ...delivery.refused, ...delivery.conflicts]
     })

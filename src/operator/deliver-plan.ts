@@ -1,13 +1,14 @@
 /**
  * Delivers the plan of one sync: locks the VMs, posts what differs, and plans again on a conflict.
  */
+import { inTurns } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type Delivery, deliver, emptyDelivery, logDelivered } from './deliver.ts'
 import { listDelivered } from './inspect.ts'
 import type { Locks } from './locks.ts'
 import type { DeliveredNode, Observed } from './observed-state.ts'
 import type { PendingDeletions } from './pending-deletions.ts'
-import { type NodePlan, type Plan, planNodes } from './plan.ts'
+import { type NodePlan, type Plan, planSteps } from './plan.ts'
 import { isRemoving } from './snapshots.ts'
 import type { DownPortDecision } from './sync-schedule.ts'
 import type { ViolaClient } from './viola-client.ts'
@@ -67,14 +68,14 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
       const delivered = isAlone ? observed.delivered : (await listDelivered(viola, signal)).nodes
       if (delivered !== observed.delivered) {
         observed = { ...observed, delivered }
-        plan = planNodes(observed)
+        plan = await inTurns(planSteps(observed))
         total.needsCompleteRead = options.isTargeted && isRemoving(plan, delivered)
         if (total.needsCompleteRead) return 0
       }
       const nodes = nodesDue(options, plan, attempt).filter(node => vmIds.has(node.instanceId))
       if (nodes.length === 0) return 0
       const delivery = await deliver(viola, nodes, signal, options.traceparent)
-      logDelivered(log, nodes, delivery)
+      await logDelivered(log, nodes, delivery)
       add(total, delivery, nodes)
       noteAliases(options, nodes, delivery)
       for (const node of nodes) if (delivery.removed.has(node.nodeName)) deps.pendingDeletions.add(providerId, node)
@@ -130,8 +131,22 @@ export function deliveredAfter(result: DeliveryResult): DeliveredNode[] | undefi
   return [...after.values()]
 }
 
+interface NodeAfter {
+  node: DeliveredNode
+  plan: NodePlan
+}
+
+/** Status, records and the snapshot of a sync need them. */
+const after = new WeakMap<DeliveryResult, readonly NodeAfter[]>()
+
 /** The nodes of this object after delivery. A node that was just sent has the status of an older generation. */
-export function nodesAfter(result: DeliveryResult): { node: DeliveredNode; plan: NodePlan }[] {
+export function nodesAfter(result: DeliveryResult): readonly NodeAfter[] {
+  const nodes = after.get(result) ?? findNodesAfter(result)
+  after.set(result, nodes)
+  return nodes
+}
+
+function findNodesAfter(result: DeliveryResult): NodeAfter[] {
   const { plan, observed, delivery, changed } = result
   const delivered = new Map(observed.delivered.map(node => [node.nodeName, node]))
   const providerName = observed.delivered[0]?.providerName

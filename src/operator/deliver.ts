@@ -6,6 +6,7 @@ import { toWireInterface } from '../contract/interfaces.ts'
 import { maxNodesPerPost, type ViolaNodeConfig } from '../contract/viola.ts'
 import { batchesOf } from '../http-client/batches.ts'
 import { messageOf } from '../runtime/errors.ts'
+import { giveWay } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { NodePlan } from './plan.ts'
 import { type ViolaClient, ViolaError } from './viola-client.ts'
@@ -44,8 +45,7 @@ export async function deliver(
 ): Promise<Delivery> {
   const viola = withTrace(client, traceparent)
   const delivery = emptyDelivery()
-  const sent = nodes.filter(({ action }) => action !== 'remove').map(toViolaNode)
-  const batches = batchesOf(sent, limits).values()
+  const batches = batchesOf(nodesToSend(nodes), limits)
   const send = async () => {
     for (const batch of batches) await post(viola, batch, delivery, signal)
   }
@@ -63,9 +63,19 @@ function withTrace(viola: Writer, traceparent: string | undefined): Writer {
 }
 
 /** Logs each delivered node. The error of the sync names the others. */
-export function logDelivered(log: Log, nodes: readonly NodePlan[], { accepted, removed }: Delivery): void {
-  for (const { nodeName: node, action, why } of nodes)
+export async function logDelivered(
+  log: Log,
+  nodes: readonly NodePlan[],
+  { accepted, removed }: Delivery,
+): Promise<void> {
+  for (const { nodeName: node, action, why } of nodes) {
     if (accepted.has(node) || removed.has(node)) log.info('delivered', { node, action, why })
+    await giveWay()
+  }
+}
+
+function* nodesToSend(nodes: readonly NodePlan[]): Generator<ViolaNodeConfig> {
+  for (const node of nodes) if (node.action !== 'remove') yield toViolaNode(node)
 }
 
 function toViolaNode({ nodeName, instanceId, instanceName, interfaces, expectedSpecHash }: NodePlan): ViolaNodeConfig {

@@ -5,13 +5,14 @@
 import { equalJson } from '../contract/json.ts'
 import { type OpenstackConfig, openstackConfigAnnotations, providerIdOf } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
+import { inTurns } from '../runtime/event-loop.ts'
 import type { Cloud, MessageBus } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
 import { type CredentialSources, type Credentials, credentialsFor } from './credentials.ts'
 import type { Hints } from './events/hints.ts'
 import { type CloudState, checkDeletedVms, checkMissingPorts, observeCloud, rulesOf } from './observe.ts'
 import type { Claim, DeliveredNode, Observed } from './observed-state.ts'
-import { type Plan, planNodes } from './plan.ts'
+import { type Plan, planSteps } from './plan.ts'
 import type { Policy } from './policy.ts'
 import { isRemoving, isUsable, type Snapshot, withChangedPorts } from './snapshots.ts'
 import { SyncError, stage } from './sync-error.ts'
@@ -35,7 +36,7 @@ export interface InspectDeps {
 export type SyncStage = 'cloud' | 'held' | 'plan' | 'answers' | 'deliver' | 'record' | 'status'
 
 export interface Planner {
-  plan(source: string, observed: Observed): Plan
+  plan(source: string, observed: Observed): Promise<Plan>
   /** The VMs of the last plan of an object. */
   selectedVms(source: string): string[]
   /** The version of the Nodes of the last plan of an object. */
@@ -47,10 +48,10 @@ export interface Planner {
 export function createPlanner(): Planner {
   const last = new Map<string, { observed: Observed; plan: Plan }>()
   return {
-    plan(source, observed) {
+    async plan(source, observed) {
       const known = last.get(source)
       if (known && isUnchanged(known.observed, observed)) return known.plan
-      const plan = planNodes(observed)
+      const plan = await inTurns(planSteps(observed))
       last.set(source, { observed, plan })
       return plan
     },
@@ -162,7 +163,7 @@ async function inspectAgain(
     ...{ ports, portChecks, deletedVms, claims: deps.claims(opened.providerId, keyOf(config)) },
     ...(nodesVersion !== undefined && { nodesVersion }),
   }
-  const plan = await deps.timed('plan', async () => deps.planner.plan(keyOf(config), observed))
+  const plan = await deps.timed('plan', () => deps.planner.plan(keyOf(config), observed))
   return { ...earlier, ...opened, observed, plan, nodesReported: reported }
 }
 
@@ -192,7 +193,7 @@ async function observe(
     claims: deps.claims(providerId, keyOf(config)),
     ...(nodesVersion !== undefined && { nodesVersion }),
   }
-  const plan = await deps.timed('plan', async () => deps.planner.plan(keyOf(config), observed))
+  const plan = await deps.timed('plan', () => deps.planner.plan(keyOf(config), observed))
   return { ...opened, cloudState, bus, observed, plan, nodesReported: reported, isTargeted: false, checkFailures: [] }
 }
 
@@ -213,7 +214,7 @@ async function withChecks(
   )
   const checked = { ...observed, ports: mergePorts(observed.ports, ports), portChecks, deletedVms: vms.deletedVms }
   const checkFailures = [...failures, ...vms.failures]
-  return { ...inspection, observed: checked, plan: planNodes(checked), checkFailures }
+  return { ...inspection, observed: checked, plan: await inTurns(planSteps(checked)), checkFailures }
 }
 
 function vmsOf(nodes: readonly DeliveredNode[], source: string): string[] {

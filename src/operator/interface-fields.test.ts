@@ -18,8 +18,7 @@ import { deliver } from './deliver.ts'
 import type { UnsharedViola } from './delivered-list.ts'
 import { withPostOnlySupport } from './legacy/post-only-viola.ts'
 import type { DeliveredNode, Observed, SelectedSubnet } from './observed-state.ts'
-import { aNode, aPort, observed, storage } from './plan.fixture.ts'
-import { planNodes } from './plan.ts'
+import { aNode, aPort, observed, planNodes, storage } from './plan.fixture.ts'
 import { createViolaApi } from './viola-client.ts'
 
 const routes = [{ destination: '10.30.0.0/16', nexthop: '10.1.0.254' }]

@@ -13,10 +13,11 @@ export interface InventoryBatch {
 /** Verdicts of a batch; one write may exceed it. */
 const maxVerdicts = 1_000
 
+/** Yields undefined where the changes do: the caller may pause. */
 export function* inventoryBatches(
   records: Iterable<InventoryWrite>,
-  changes: Iterable<VerdictWrite>,
-): Generator<InventoryBatch> {
+  changes: Iterable<VerdictWrite | undefined>,
+): Generator<InventoryBatch | undefined> {
   const left = Map.groupBy(records, ({ instanceId }) => instanceId)
   const takeOf = (vm: string) => {
     const found = left.get(vm) ?? []
@@ -26,6 +27,10 @@ export function* inventoryBatches(
   let batch: InventoryBatch = { records: [], verdicts: [] }
   let verdicts = 0
   for (const change of changes) {
+    if (!change) {
+      yield
+      continue
+    }
     const own = change.verdicts.flatMap(({ vm }) => takeOf(vm))
     const isFull =
       batch.records.length + own.length > maxWrites ||

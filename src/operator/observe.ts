@@ -4,6 +4,7 @@
  */
 import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
 import { messageOf } from '../runtime/errors.ts'
+import { giveWay } from '../runtime/event-loop.ts'
 import type { Cloud, Network, Port } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
 import { identityOf, type PortCheck, type SelectedSubnet, type SelectionRules, type Vm } from './observed-state.ts'
@@ -31,6 +32,7 @@ export async function observeCloud(
     observeVms(cloud, spec, options),
     selectedSubnets(cloud, refs, signal),
   ])
+  await giveWay()
   const vmIds = selectedIds(observedVms.vms)
   const networkIds = subnets.map(subnet => subnet.networkId)
   const [ports, networks] = await Promise.all([

@@ -13,12 +13,13 @@ import {
   observed,
   one,
   outside,
+  planNodes,
   planText,
   storage,
   vm1,
   vm2,
 } from './plan.fixture.ts'
-import { planNodes, planRelease } from './plan.ts'
+import { planRelease } from './plan.ts'
 
 const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   'a new port gets the lowest index': [{ ports: [aPort(1)] }, ['send worker-1 0=port-1']],

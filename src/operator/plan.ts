@@ -8,6 +8,7 @@
 
 import { equalInterfaces, type Interface, interfaceName, maxInterfaces } from '../contract/interfaces.ts'
 import { shownName } from '../contract/truncate.ts'
+import { flatMapSteps, type Steps } from '../runtime/event-loop.ts'
 import type { Port } from './cloud.ts'
 import { assignIndexes, type Candidate, reservedByOthers } from './interface-indexes.ts'
 import { type Move, movesOf, numbersIn, renumbered } from './moves.ts'
@@ -68,28 +69,37 @@ export interface Plan {
   waiting: string[]
 }
 
-export function planNodes(observed: Observed): Plan {
+export function* planSteps(observed: Observed): Steps<Plan> {
   const matched = matchNodes(observed)
-  const delivered = decideOutcomes(observed, matched)
+  yield
+  const delivered = yield* decideOutcomes(observed, matched)
   const onHold = removalsOnHold(delivered, observed)
+  yield
   const names = nodeNames(observed, matched)
   const vms = vmsById(observed.vms)
+  yield
 
   const drafts = new Map<string, Draft>()
   for (const [node, own] of Map.groupBy(delivered, one => one.node)) {
     const concerned = own.some(({ vmId, outcome }) => vms.has(vmId ?? '') || outcome.action !== 'ignore')
     if (concerned) drafts.set(node.nodeName, draftOf(node, own, onHold, observed))
+    yield
   }
-  const newVerdicts = selectNewPorts(observed, delivered, names, drafts)
-  const nodes = [...drafts.values()].map(draft => toNodePlan(draft, vms.get(draft.instanceId)?.serverName))
+  const newVerdicts = yield* selectNewPorts(observed, delivered, names, drafts)
+  const nodes = yield* flatMapSteps(drafts.values(), draft => [
+    toNodePlan(draft, vms.get(draft.instanceId)?.serverName),
+  ])
   const verdicts = [
     ...newVerdicts,
-    ...deliveredVerdicts(observed, delivered, onHold),
+    ...(yield* deliveredVerdicts(observed, delivered, onHold)),
     ...vmVerdicts(observed, names),
     ...nodeVerdicts(observed),
   ]
+  yield
   describe(verdicts, vms, observed.ports)
+  yield
   const moves = movesOf(nodes, observed)
+  yield
   const unchecked = delivered.filter(({ outcome }) => outcome.action === 'checkVm')
   return {
     nodes,
@@ -170,20 +180,22 @@ function updated(nic: Interface, port: Port, observed: Observed): Interface {
 }
 
 /** Adds new ports to the drafts of their nodes. Returns the verdict on each port that is not delivered yet. */
-function selectNewPorts(
+function* selectNewPorts(
   observed: Observed,
   all: readonly DeliveredInterface[],
   names: ReadonlyMap<string, NodeName>,
   drafts: Map<string, Draft>,
-): Verdict[] {
+): Steps<Verdict[]> {
   const isDelivered = deliveredPorts(all)
   const byVm = new Map(all.map(({ vmId, node }) => [vmId, node]))
   // A page that moved while the list was read, or a broken cloud, lists a port twice.
+  yield
   const unique = new Map(observed.ports.map(port => [port.id, port]))
   const ports = Map.groupBy(unique.values(), port => port.serverId)
   const byName = new Map(observed.delivered.map(node => [node.nodeName, node]))
   const reserved = reservedByOthers(observed.claims)
-  return [...vmsById(observed.vms)].flatMap(([vmId, { hasLeft }]): Verdict[] => {
+  yield
+  return yield* flatMapSteps(vmsById(observed.vms), ([vmId, { hasLeft }]): Verdict[] => {
     if (hasLeft) return []
     const own = ports.get(vmId) ?? []
     const node = byVm.get(vmId)
@@ -267,14 +279,14 @@ function selected(portId: string, vm: string, name: string): Verdict {
   return { portId, vm, reason: 'Selected', message: name, name }
 }
 
-function deliveredVerdicts(
+function* deliveredVerdicts(
   { ports, vms }: Observed,
   delivered: readonly DeliveredInterface[],
   onHold: ReadonlySet<DeliveredInterface>,
-): Verdict[] {
+): Steps<Verdict[]> {
   const serverOfPort = new Map(ports.map(port => [port.id, port.serverId]))
   const byId = vmsById(vms)
-  return delivered.flatMap((one): Verdict[] => {
+  return yield* flatMapSteps(delivered, (one): Verdict[] => {
     const { node, nic, outcome } = one
     const portId = identityOf(nic)
     const server = serverOfPort.get(portId)

@@ -12,6 +12,7 @@ import { isConflict, isNotFound } from '../kube/errors.ts'
 import { keyOf, parseKey } from '../kube/keys.ts'
 import type { Environment } from '../runtime/env.ts'
 import { messageOf } from '../runtime/errors.ts'
+import { giveWay } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import { resolveSettings } from './config.ts'
 import { release } from './deletion.ts'
@@ -154,6 +155,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     const completeMs = deps.snapshots.msUntilCompleteRead(key) ?? scheduled
     const next = Math.min(scheduled, completeMs, result?.isStatusPass ? leftMs : scheduled)
     if (failure) log.warn('sync failed', { reason: failure.reason, error: failure.message, afterMs: next })
+    await giveWay()
     deps.objectEvents.record(config, result, failure)
 
     const outcome: SyncOutcome = {
@@ -166,6 +168,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     }
     await trace.timed('status', () => writeStatus(config, outcome))
     await trace.timed('record', () => deps.records.flush(log, result && verdictsOf(config, result)))
+    await giveWay()
     trace.end(key, result)
     deps.onSynced?.(key, result, (deps.now().getTime() - started.getTime()) / 1_000)
     history.dueAt = performance.now() + next

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { InventoryWrite } from '../contract/inventory.ts'
 import type { VerdictWrite } from '../contract/operator-api.ts'
 import { silent } from '../telemetry/log.ts'
-import { aNic, aNode, aPort, me, observed, one, storage, vm1 } from './plan.fixture.ts'
-import { type NodePlan, planNodes } from './plan.ts'
+import { aNic, aNode, aPort, me, observed, one, planNodes, storage, vm1 } from './plan.fixture.ts'
+import type { NodePlan } from './plan.ts'
 import { createRecords, type Recorder } from './records.ts'
 import type { ObjectVerdicts } from './verdict-changes.ts'
 import type { Verdict } from './verdicts.ts'
@@ -132,6 +132,38 @@ test('verdicts are sent with the record of their VM, and then only those that di
   records.restart()
   await records.flush(silent, mine(ignored('vm-9')))
   assert.deepEqual(puts[2]?.ranges, ['(,] vm-9'], 'another replica may have written')
+})
+
+test('verdicts that were found to be stored are not compared again', async () => {
+  const { puts, records } = withAnswers()
+  let reads = 0
+  const counted = () => ({
+    ...ignored('a'),
+    get vm() {
+      reads++
+      return 'a'
+    },
+  })
+  await records.flush(silent, mine(counted()))
+  const equal = mine(counted())
+  await records.flush(silent, equal)
+  const before = reads
+  await records.flush(silent, equal)
+  assert.equal(reads, before)
+  assert.equal(puts.length, 1)
+})
+
+test('verdicts that differ while none are sent are sent later', async () => {
+  const { puts, records, wait } = withAnswers(true, false)
+  const other = { ...mine(ignored('b')), config: 'ns/other' }
+  await records.flush(silent, mine(ignored('a')))
+  await records.flush(silent, other)
+  const changed = mine(ignored('a', 'new'))
+  await records.flush(silent, changed)
+  assert.equal(puts.length, 2)
+  wait(61_000)
+  await records.flush(silent, changed)
+  assert.deepEqual(puts[2]?.ranges, ['(,a] a'])
 })
 
 test('after a failure all verdicts are sent again, because some may be stored', async () => {

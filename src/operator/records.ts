@@ -14,6 +14,7 @@ import {
 import type { InventoryRecord, InventoryWrite, Stage } from '../contract/inventory.ts'
 import type { InterfaceStatus } from '../contract/node-config.ts'
 import type { VerdictWrite } from '../contract/operator-api.ts'
+import { giveWay } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import { inventoryBatches } from './inventory-batches.ts'
 import { type DeliveredNode, identityOf } from './observed-state.ts'
@@ -94,8 +95,9 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
     if (sent.get(key) !== digest) pending.set(key, { write, digest })
     else pending.delete(key)
   }
-  function changesOf(object: ObjectVerdicts | undefined): Iterable<VerdictWrite> {
-    if (!object || now().getTime() < verdictsFrom) return []
+  /** Undefined if they are not to be sent now. */
+  function changesOf(object: ObjectVerdicts | undefined): Iterable<VerdictWrite | undefined> | undefined {
+    if (!object || now().getTime() < verdictsFrom) return undefined
     const known = stored.get(object.config)
     // An unchanged cloud returns the same verdicts.
     if (known?.verdicts === object.verdicts && known?.providerId === object.providerId) return []
@@ -168,14 +170,16 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       try {
         const records = [...writes.values()].map(({ write }) => write)
         let isStored = true
-        let verdicts = 0
-        for (const batch of inventoryBatches(records, changesOf(object))) {
+        const changes = changesOf(object)
+        for (const batch of inventoryBatches(records, changes ?? [])) {
+          await giveWay()
+          if (!batch) continue
           const answer = await recorder.put(batch.records, batch.verdicts)
           if (batch.verdicts.length > 0) isStored &&= answer
-          verdicts += batch.verdicts.length
         }
         for (const [key, { digest }] of writes) sent.set(key, digest)
-        if (!object || verdicts === 0) return true
+        if (!object || !changes) return true
+        // Also equal ones: the next sync finds the same objects, and does not compare them.
         if (isStored && object.verdicts) stored.set(object.config, object)
         else stored.delete(object.config)
         if (!isStored) verdictsFrom = now().getTime() + unstoredRetryMs

@@ -10,6 +10,7 @@
  */
 import type { Interface } from '../contract/interfaces.ts'
 import { truncate } from '../contract/truncate.ts'
+import { flatMapSteps, type Steps } from '../runtime/event-loop.ts'
 import type { Port } from './cloud.ts'
 import { type Claim, type DeliveredNode, identityOf, type Observed, type Vm } from './observed-state.ts'
 import { addressesIn } from './verdicts.ts'
@@ -45,9 +46,10 @@ export const maxRemovalsOnHold = 100
 const maxRemovedShare = 0.2
 const maxRemovalText = 300
 
-export function decideOutcomes(observed: Observed, nodes: readonly NodeOfVm[]): DeliveredInterface[] {
+export function* decideOutcomes(observed: Observed, nodes: readonly NodeOfVm[]): Steps<DeliveredInterface[]> {
   const lookups = lookupsOf(observed)
-  return nodes.flatMap(({ node, vmId }) =>
+  yield
+  return yield* flatMapSteps(nodes, ({ node, vmId }) =>
     node.interfaces.map(nic => ({ node, vmId, nic, outcome: decideOutcome(observed, lookups, node, vmId, nic) })),
   )
 }

@@ -7,8 +7,7 @@ import { type Interface, interfaceName } from '../contract/interfaces.ts'
 import type { NodeConfigStatus } from '../contract/node-config.ts'
 import { maxMoves, type RenumberRequest, type RenumberStatus } from '../contract/renumber.ts'
 import type { DeliveredNode, Observed, SelectedSubnet } from './observed-state.ts'
-import { aNic, aNode, aPort, backup, observed, storage, vm1, vm2 } from './plan.fixture.ts'
-import { planNodes } from './plan.ts'
+import { aNic, aNode, aPort, backup, observed, planNodes, storage, vm1, vm2 } from './plan.fixture.ts'
 import { nextRenumbering } from './renumbering.ts'
 
 const subnets: SelectedSubnet[] = [

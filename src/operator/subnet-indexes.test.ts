@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Observed, SelectedSubnet } from './observed-state.ts'
-import { aNic, aNode, aPort, backup, observed, planText, storage } from './plan.fixture.ts'
-import { planNodes } from './plan.ts'
+import { aNic, aNode, aPort, backup, observed, planNodes, planText, storage } from './plan.fixture.ts'
 
 const storage0 = { ...storage, index: 0 }
 const backup1 = { ...backup, index: 1 }

@@ -6,6 +6,7 @@
 import { interfaceHash } from '../contract/interface-hash.ts'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
+import { giveWay } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { BusSecrets } from './bus-secrets.ts'
 import type { SyncSettings } from './config.ts'
@@ -91,20 +92,24 @@ export async function sync(
   else if (!config.spec.vmSelector?.clusterNodes) deps.nodeWatch.forget(keyOf(config))
   if (inspection.nodesReported) deps.statusWatch.follow(keyOf(config), viola)
   else deps.statusWatch.forget(keyOf(config))
+  await giveWay()
   for (const portId of undelivered(observed)) deps.records.noteSeen(providerId, portId)
 
   const result = await deps.timed('deliver', () => deliverPlan({ deps, ...inspection, down, log, signal, traceparent }))
-  record(deps, providerId, result)
+  await record(deps, providerId, result)
   if (result.needsCompleteRead) {
     deps.snapshots.noteMiss(keyOf(config))
     return sync(config, deps, { ...context, snapshot: undefined })
   }
+  await giveWay()
   const findings = findingsOf(config, inspection, result, deps.cloudEvents.stateOf(keyOf(config)))
+  await giveWay()
   const error = errorOf(result.delivery, inspection.cloudState, inspection.checkFailures)
   deps.snapshots.set(
     keyOf(config),
     error || findings.renumber?.current ? undefined : snapshotOf(config, inspection, result),
   )
+  await giveWay()
   return {
     settings,
     findings,
@@ -174,7 +179,7 @@ function undelivered({ ports, delivered }: Observed): string[] {
 }
 
 /** Notes the records. They are sent to the inventory after the status is written. */
-function record(deps: SyncDeps, providerId: string, result: DeliveryResult): void {
+async function record(deps: SyncDeps, providerId: string, result: DeliveryResult): Promise<void> {
   const { records } = deps
   const { changed, delivery } = result
   const delivered = new Map(result.observed.delivered.map(node => [node.nodeName, node.interfaces]))
@@ -183,6 +188,7 @@ function record(deps: SyncDeps, providerId: string, result: DeliveryResult): voi
     const before = new Set(delivered.get(nodeName)?.map(interfaceHash))
     const changedNics = interfaces.filter(nic => !before.has(interfaceHash(nic)))
     if (action === 'send') records.noteDelivered(providerId, changedNics, stored)
+    await giveWay()
   }
   for (const { node, plan } of nodesAfter(result)) {
     records.noteNames(providerId, plan, result.observed.source)
@@ -199,6 +205,7 @@ function record(deps: SyncDeps, providerId: string, result: DeliveryResult): voi
         requested,
       )
     }
+    await giveWay()
   }
   for (const node of emptyNodes(deps, providerId, result))
     records.noteGone(providerId, node, 'the node has no interfaces left')

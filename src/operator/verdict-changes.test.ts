@@ -13,7 +13,8 @@ const object = (verdicts: readonly Verdict[] | undefined, more: Partial<ObjectVe
 })
 const text = ({ providerId, after = '', upTo = '', removed, verdicts }: VerdictWrite) =>
   removed ? `${providerId} removed` : `(${after},${upTo}] ${verdicts.map(({ portId }) => portId).join(' ')}`
-const changes = (now: ObjectVerdicts, stored?: ObjectVerdicts) => [...verdictChanges(now, stored)]
+const changes = (now: ObjectVerdicts, stored?: ObjectVerdicts) =>
+  [...verdictChanges(now, stored)].filter(write => write !== undefined)
 
 const known = object([on('b', '1'), on('a', '1'), on('c', '1'), on('a', '2')])
 const cases: Record<string, [now: ObjectVerdicts, stored: ObjectVerdicts | undefined, writes: string[]]> = {

@@ -27,8 +27,11 @@ const fullWrite = maxVerdictsPerWrite - maxVerdictsPerVm
 /** Ports may have long lists of address pairs. */
 const fullWriteBytes = 1024 * 1024
 
-/** `stored`: what the inventory has. Undefined: not known. */
-export function* verdictChanges(now: ObjectVerdicts, stored: ObjectVerdicts | undefined): Generator<VerdictWrite> {
+/** `stored`: what the inventory has. Undefined: not known. Yields undefined where the caller may pause. */
+export function* verdictChanges(
+  now: ObjectVerdicts,
+  stored: ObjectVerdicts | undefined,
+): Generator<VerdictWrite | undefined> {
   const { config, providerId, verdicts } = now
   const providerBefore = stored?.providerId ?? now.providerBefore ?? providerId
   const isMoved = providerBefore !== providerId
@@ -64,6 +67,7 @@ export function* verdictChanges(now: ObjectVerdicts, stored: ObjectVerdicts | un
       yield write
       write = undefined
     }
+    yield
   }
   if (known) {
     if (write) yield write

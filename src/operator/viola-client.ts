@@ -24,6 +24,7 @@ import {
 import type { Http, HttpAnswer, HttpRequest } from '../http-client/client.ts'
 import { detailOf, ServiceError } from '../http-client/errors.ts'
 import { eventsIn } from '../http-client/event-stream.ts'
+import { giveWay } from '../runtime/event-loop.ts'
 import type { DeliveredNode } from './observed-state.ts'
 
 export interface ViolaClient {
@@ -155,7 +156,7 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
           throw refusal('GET', answer, ': this Viola answered before; restart the operator if it now serves only POST')
         }
         if (answer.status !== 200) throw refusal('GET', answer)
-        readPage(answer.body, byDigest, known?.byDigest)
+        await readPage(answer.body, byDigest, known?.byDigest)
         etags.add(answer.headers['etag'])
         next = nextQuery(answer.headers['link'])
       }
@@ -271,11 +272,11 @@ function nextQuery(link: string | string[] | undefined): string | undefined {
  * Adds the nodes of a page, by the digest of their content. An unchanged node stays the same object: to parse a thousand
  * nodes because one changed would cost more than the rest of a sync.
  */
-function readPage(
+async function readPage(
   body: unknown,
   into: Map<string, DeliveredNode>,
   before: ReadonlyMap<string, DeliveredNode> = new Map(),
-): void {
+): Promise<void> {
   const items = (body as { items?: unknown } | null | undefined)?.items
   if (!Array.isArray(items)) throw unusable()
   const count = into.size
@@ -284,6 +285,7 @@ function readPage(
       .update(JSON.stringify(item) ?? '')
       .digest('base64')
     into.set(digest, before.get(digest) ?? readNode(item))
+    await giveWay()
     if (into.size > maxNodes) throw new ViolaError(`viola: the list has more than ${maxNodes} node configs`)
   }
   if (items.length > 0 && into.size === count) throw new ViolaError('viola: the list repeats its node configs')

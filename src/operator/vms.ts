@@ -7,6 +7,7 @@
 import { spellingsOf } from '../contract/machine.ts'
 import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
 import type { ViolaClusterNode } from '../contract/viola.ts'
+import { giveWay } from '../runtime/event-loop.ts'
 import type { Cloud, Server, ServerSelector } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
 import type { Vm } from './observed-state.ts'
@@ -70,6 +71,7 @@ export async function observeVms(
       servers: await unlessNovaFails(() => cloud.serversByName(name, signal)),
     })),
   ])
+  await giveWay()
   const found = (server: Server): Vm => ({
     entry: server.id,
     id: server.id,

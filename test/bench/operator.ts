@@ -1,6 +1,9 @@
 /**
  * The operator with 1,000 VMs of 5 ports in 5 subnets and 20 ms per call; a stub of Viola answers at once. The reference is a
  * bare loop with the minimal calls in the same run. Then five times as many VMs: growth must be linear or better.
+ *
+ * The times of /healthz are those from the creation of the object to the last sync without changes. They contain garbage
+ * collection, and not the time in which the process waited for a processor.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
+import { startProbe } from '../hostile/probe.ts'
 import {
   type CloudStub,
   portsEach,
@@ -20,7 +24,7 @@ import {
 import { clusterId, startOperatorEnvironment } from '../operator/environment.ts'
 import { eventually } from '../support/eventually.ts'
 import { startComponent } from './component.ts'
-import { type Bench, figure, median, memoryOf } from './figure.ts'
+import { type Bench, figure, median, memoryOf, percentile } from './figure.ts'
 
 const callMs = 20
 
@@ -38,6 +42,7 @@ export const bench: Bench = async report => {
     report(figure('operator.create_to_viola', few.delivered, 'ms', minimum, { atMost: 4 * reference.ms }))
     report(figure('operator.create_to_ready', few.ready, 'ms', minimum, { atMost: 6 * reference.ms }))
     report(figure('operator.resync', few.idle.ms, 'ms', listing, { atMost: 3 * reference.listingMs }))
+    report(figure('operator.idle_sync_cpu_ms', few.idle.cpuMs, 'ms', listing, { atMost: 50 }))
     report(figure('operator.resync_calls', few.idle.calls, 'calls', { against: 'one listing', reference: 1 }))
     const beforeFirst = { against: 'before the first object', reference: few.idleMiB }
     report(figure('operator.rss_mib', few.maxMiB, 'MiB', beforeFirst, { atMost: 150 }))
@@ -52,6 +57,10 @@ export const bench: Bench = async report => {
     grown('create_to_ready', many.ready, 'ms', few.ready)
     grown('resync', many.idle.ms, 'ms', few.idle.ms)
     grown('rss_mib', many.maxMiB, 'MiB', few.maxMiB)
+    const { healthz, gcMs } = many
+    const collection = { against: 'mean full garbage collection', reference: gcMs }
+    report(figure('operator.healthz_max_ms_5000', Math.max(...healthz), 'ms', collection, { atMost: 500 }))
+    report(figure('operator.healthz_p99_ms_5000', percentile(healthz, 0.99), 'ms', collection, { atMost: 100 }))
   } finally {
     await rm(dir, { recursive: true, force: true })
   }
@@ -74,9 +83,15 @@ async function measureOperators(program: string, vms: number): Promise<Awaited<R
     delivered: middle(run => run.delivered),
     ready: middle(run => run.ready),
     calls: maximum(run => run.calls),
-    idle: { ms: middle(run => run.idle.ms), calls: maximum(run => run.idle.calls) },
+    idle: {
+      ms: middle(run => run.idle.ms),
+      cpuMs: middle(run => run.idle.cpuMs),
+      calls: maximum(run => run.idle.calls),
+    },
     idleMiB: middle(run => run.idleMiB),
     maxMiB: maximum(run => run.maxMiB),
+    healthz: all.flatMap(run => run.healthz),
+    gcMs: middle(run => run.gcMs),
   }
 }
 
@@ -99,6 +114,10 @@ export async function measureOperator(program: string, vms: number) {
       VIOLA_ENDPOINT: viola.url,
     })
     const idleMiB = memoryOf(operator.pid)
+    const healthz: number[] = []
+    const probe = startProbe([{ name: 'operator', ...operator }], ({ computedMs, heldUpMs }) =>
+      healthz.push(computedMs + heldUpMs),
+    )
     const started = performance.now()
     await environment.create({
       subnetIDs: subnetIds,
@@ -119,15 +138,19 @@ export async function measureOperator(program: string, vms: number) {
     )
     const ready = performance.now() - started
     const calls = cloud.calls()
+    // The first sync after the delivery reads the delivered nodes.
+    await eventually(async () => must((await syncTimes(operator.url)).count >= 3), { within: 120_000, every: 250 })
+    await probe.stop()
     const idle = await idleSyncs(operator.url, cloud)
     const maxMiB = memoryOf(operator.pid, 'VmHWM')
+    const gcMs = await meanCollectionMs(operator.url)
     loops.push(...(await bareLoops(cloud.url, viola.url, vms)))
     const reference = {
       ms: median(loops.map(loop => loop.ms)),
       listingMs: median(loops.map(loop => loop.listingMs)),
       calls: bareCalls,
     }
-    return { reference, delivered, ready, calls, idle, idleMiB, maxMiB }
+    return { reference, delivered, ready, calls, idle, idleMiB, maxMiB, healthz, gcMs }
   } finally {
     await Promise.all([cloud.close(), viola.close()])
     await environment.close()
@@ -138,25 +161,52 @@ function must(condition: boolean | undefined): void {
   if (!condition) throw new Error('not yet')
 }
 
-/** Full syncs without changes: their mean time from the metrics of the operator, and their calls. */
-async function idleSyncs(operator: string, cloud: CloudStub): Promise<{ ms: number; calls: number }> {
-  // The first sync after the delivery reads the delivered nodes.
-  await eventually(async () => must((await syncTimes(operator)).count >= 3), { within: 120_000, every: 250 })
-  const [before, calls] = [await syncTimes(operator), cloud.calls()]
+/** Full syncs without changes: their mean time and processor time from the metrics of the operator, and their calls. */
+async function idleSyncs(operator: string, cloud: CloudStub): Promise<{ ms: number; cpuMs: number; calls: number }> {
+  const [before, cpu, calls] = [await syncTimes(operator), await processorSeconds(operator), cloud.calls()]
   await eventually(async () => must((await syncTimes(operator)).count >= before.count + 5), {
     within: 60_000,
-    every: 250,
+    every: 1_000,
   })
   const after = await syncTimes(operator)
   const count = after.count - before.count
-  return { ms: ((after.sum - before.sum) / count) * 1_000, calls: (cloud.calls() - calls) / count }
+  return {
+    ms: ((after.sum - before.sum) / count) * 1_000,
+    cpuMs: (((await processorSeconds(operator)) - cpu) / count) * 1_000,
+    calls: (cloud.calls() - calls) / count,
+  }
 }
 
-async function syncTimes(operator: string): Promise<{ count: number; sum: number }> {
-  const text = await (await request(`${operator}/metrics`)).body.text()
-  const number = (name: string) =>
-    Number(new RegExp(`^multinic_operator_sync_seconds_${name} (\\S+)$`, 'm').exec(text)?.[1])
-  return { count: number('count'), sum: number('sum') }
+async function processorSeconds(operator: string): Promise<number> {
+  return valueIn(await linesOf(operator), 'process_cpu_seconds_total')
+}
+
+function syncTimes(operator: string): Promise<Times> {
+  return timesOf(operator, 'multinic_operator_sync_seconds')
+}
+
+async function meanCollectionMs(operator: string): Promise<number> {
+  const { count, sum } = await timesOf(operator, 'nodejs_gc_duration_seconds', '{kind="major"}')
+  return (sum / count) * 1_000
+}
+
+interface Times {
+  count: number
+  sum: number
+}
+
+/** Of a histogram. */
+async function timesOf(operator: string, name: string, labels = ''): Promise<Times> {
+  const lines = await linesOf(operator)
+  return { count: valueIn(lines, `${name}_count${labels}`), sum: valueIn(lines, `${name}_sum${labels}`) }
+}
+
+async function linesOf(operator: string): Promise<string[]> {
+  return (await (await request(`${operator}/metrics`)).body.text()).split('\n')
+}
+
+function valueIn(lines: readonly string[], series: string): number {
+  return Number(lines.find(line => line.startsWith(`${series} `))?.slice(series.length))
 }
 
 interface Loop {

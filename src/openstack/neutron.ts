@@ -159,7 +159,8 @@ export function createNeutron(session: Session, pages: PageCache = createPageCac
       if (known) return known
       const body = parsedBytes('neutron', `the list of ${collection}`, bytes)
       const parsed = await parsedPage('neutron', collection, shape, body, keep)
-      pages.set(key, digest, parsed, bytes.length)
+      // Objects of one project list the same pages, and each keeps the ports of its own VMs.
+      pages.set(key, digest, parsed, bytes.length * parsed.keptShare)
       return parsed
     }
     return allPages({ service: 'neutron', first: [...query, ['limit', String(pageSize)]], maxItems, maxPages, read })

@@ -7,7 +7,7 @@ import type { Page } from './paging.ts'
 export interface PageCache {
   /** `digest` is that of the bytes: a page of other bytes is not returned. */
   get<T>(key: string, digest: string): Page<T> | undefined
-  /** `cost`: length of the page in bytes. */
+  /** `cost`: length in bytes of what the page kept. */
   set(key: string, digest: string, page: Page<unknown>, cost: number): void
 }
 

@@ -7,13 +7,14 @@ import { type StubRequest, type StubResponse, startStubServer } from '../../test
 import { createHttp } from '../http-client/client.ts'
 import { createNeutron, pageSize } from './neutron.ts'
 import { createNova } from './nova.ts'
+import { createPageCache } from './page-cache.ts'
 
 const [port] = captured
 const portsOf = (serverId: string, from: number, count: number) =>
   Array.from({ length: count }, (_, n) => ({ ...port, id: `port-${from + n}`, device_id: serverId }))
 const nextTo = (marker: string) => [{ rel: 'next', href: `http://x/v2.0/ports?limit=${pageSize}&marker=${marker}` }]
 
-async function aCloud(respond: (request: StubRequest) => StubResponse) {
+async function aCloud(respond: (request: StubRequest) => StubResponse, pages = createPageCache()) {
   const stub = await startStubServer(request => {
     if (request.path !== '/v3/auth/tokens') return respond(request)
     const endpoints = (url: string) => [{ interface: 'public', url }]
@@ -27,7 +28,7 @@ async function aCloud(respond: (request: StubRequest) => StubResponse) {
   const http = createHttp({ service: 'neutron', timeoutMs: 10_000, attempts: 1 })
   const session = sessionAt({ url: stub.url, http })
   return {
-    neutron: createNeutron(session),
+    neutron: createNeutron(session, pages),
     nova: createNova(session),
     calls: () => stub.requests.filter(({ path }) => path !== '/v3/auth/tokens'),
     async [Symbol.asyncDispose]() {
@@ -50,6 +51,19 @@ test('operator 14: ports are listed 5,000 a page, and one call reads each page',
     cloud.calls().map(({ query }) => query.get('limit')),
     ['5000', '5000', '5000'],
   )
+})
+
+test('objects that share the pages of a project each keep their own ports in the cache', async () => {
+  const servers = ['a', 'b', 'c', 'd']
+  const body = { ports: servers.flatMap((server, n) => portsOf(server, n * 100, 100)) }
+  const pages = createPageCache(1.5 * JSON.stringify(body).length)
+  await using cloud = await aCloud(() => ({ status: 200, body }), pages)
+  const read = () => Promise.all(servers.map(server => cloud.neutron.portsOfProject([server], 1)))
+  const [first, second] = [await read(), await read()]
+  for (const [object, ports] of first.entries()) {
+    assert.equal(ports?.length, 100)
+    assert.ok(ports?.every((port, n) => port === second[object]?.[n]))
+  }
 })
 
 test('a page keeps only the ports of the servers that were asked for', async () => {

@@ -22,6 +22,8 @@ const maxRestarts = 3
 
 export interface Page<T> {
   items: T[]
+  /** The part of the entries of the answer that was kept, from 0 to 1. */
+  keptShare: number
   links: Links
 }
 
@@ -127,7 +129,7 @@ export async function parsedPage<T>(
     if (keep(item)) items.push(item)
     await giveWay()
   }
-  return { items, links: links as Links }
+  return { items, keptShare: items.length / Math.max(1, entries.length), links: links as Links }
 }
 
 /** The value of a body that is not parsed yet. */

@@ -215,11 +215,16 @@ test('every port was configured once, and the history has every change', async t
     })
     assert.equal(statusCode, 200)
     const entries = (await body.json()) as HistoryEntry[]
-    const has = (record: HistoryEntry['after'], id: string) =>
-      record?.interfaces?.some(({ portId }) => portId === id) ?? false
+    const portsOf = (record: HistoryEntry['after']) => record?.interfaces?.map(({ portId }) => portId) ?? []
+    const changes = entries.map(({ before, after }) => {
+      const [earlier, later] = [portsOf(before), portsOf(after)]
+      return { added: later.filter(id => !earlier.includes(id)), removed: earlier.filter(id => !later.includes(id)) }
+    })
+    // The next entry would contain the change of a missing one.
+    for (const change of changes) assert.ok(Object.values(change).flat().length <= 1, JSON.stringify(change))
     for (const { port, attached } of player.nics.filter(nic => nic.machine === machine)) {
-      const added = entries.filter(entry => !has(entry.before, port.id) && has(entry.after, port.id)).length
-      const removed = entries.filter(entry => has(entry.before, port.id) && !has(entry.after, port.id)).length
+      const added = changes.filter(change => change.added.includes(port.id)).length
+      const removed = changes.filter(change => change.removed.includes(port.id)).length
       assert.deepEqual({ added, removed }, { added: 1, removed: attached ? 0 : 1 }, `${machine.server.name} ${port.id}`)
     }
   }

@@ -27,7 +27,7 @@ import {
   holderLines,
   oldestOf,
 } from './render/lists.ts'
-import { planLines } from './render/plan-text.ts'
+import { planLines, storedPlanLines } from './render/plan-text.ts'
 import { ago } from './render/reason.ts'
 import { historyRows, nicTable, statusRows, whyRows } from './render/rows.ts'
 import { statusTree } from './render/status-tree.ts'
@@ -92,11 +92,14 @@ export async function why(io: Io, flags: Flags, what: string): Promise<Ending> {
 export async function plan(io: Io, flags: Flags): Promise<Ending> {
   const plans = await planned(io, apiOf(io, flags), flags)
   await print(io, flags.output, {
-    data: plans.length === 1 ? plans[0]?.plan : plans,
+    data: plans.length === 1 && plans[0] && 'plan' in plans[0] ? plans[0].plan : plans,
     lines: options =>
-      plans.flatMap(({ name, plan }, at) => [...(at > 0 ? [''] : []), ...planLines(name, plan, options)]),
+      plans.flatMap((one, at) => [
+        ...(at > 0 ? [''] : []),
+        ...('plan' in one ? planLines(one.name, one.plan, options) : storedPlanLines(one.stored, options)),
+      ]),
   })
-  return plans.some(({ plan }) => plan.error) ? 'no' : 'yes'
+  return plans.some(one => !('plan' in one) || one.plan.error) ? 'no' : 'yes'
 }
 
 export async function history(io: Io, flags: Flags, nodeName: string): Promise<Ending> {

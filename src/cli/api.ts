@@ -19,11 +19,15 @@ import {
   type PlanAnswer,
   planAnswer,
   planPath,
+  type StoredPlans,
+  storedPlansAnswer,
+  storedPlansPath,
   verdictsAnswer,
   verdictsPath,
 } from '../contract/operator-api.ts'
 import { problem } from '../contract/problem.ts'
 import { elementCounter } from '../runtime/bounded-body.ts'
+import { messageOf } from '../runtime/errors.ts'
 import type { Access, Service } from './access.ts'
 import { CliError } from './io.ts'
 import { whyUnreachable } from './network-errors.ts'
@@ -42,7 +46,10 @@ export interface Api {
   csv(query?: Query): Promise<string>
   /** Undefined if the inventory has none of any operator. */
   verdicts(query: Query): Promise<OperatorVerdict[] | undefined>
+  /** Throws `OperatorUnavailable` if no operator answers. */
   plan(config: unknown): Promise<PlanAnswer>
+  /** Of the last syncs, from the inventory. */
+  storedPlans(config: string): Promise<StoredPlans>
 }
 
 const nodesPath = '/v1/inventory/node-configs'
@@ -93,13 +100,21 @@ export function connectApi({ inventory, operator, token }: Access): Api {
       return all
     },
     async plan(config) {
-      const answer = await ask(await operator(), planPath, token, config)
+      const service = await operator()
+      const answer = await ask(service, planPath, token, config).catch(error => {
+        throw new OperatorUnavailable(messageOf(error), { cause: error })
+      })
       if (answer.status === 404)
-        throw new CliError(`no operator responds at ${answer.service.url}; set its URL with --operator URL`)
+        throw new OperatorUnavailable(`no operator responds at ${service.url}; set its URL with --operator URL`)
+      if (answer.status === 503) throw new OperatorUnavailable(refusal(answer).message)
       return parsed(answer, planAnswer)
     },
+    storedPlans: async config => (await get(storedPlansPath, { config }, storedPlansAnswer, { plans: [] })).plans,
   }
 }
+
+/** No operator plans now; the inventory may have an earlier plan. */
+export class OperatorUnavailable extends CliError {}
 
 interface Answer {
   service: Service

@@ -2,16 +2,13 @@
  * Reads OpenstackConfigs like `kubectl apply -f`, in YAML or JSON, and asks the operator for a dry run of each.
  */
 import { parseAllDocuments } from 'yaml'
-import type { PlanAnswer } from '../contract/operator-api.ts'
+import type { PlanAnswer, StoredPlans } from '../contract/operator-api.ts'
 import { messageOf } from '../runtime/errors.ts'
-import type { Api } from './api.ts'
+import { type Api, OperatorUnavailable } from './api.ts'
 import { CliError, type Io } from './io.ts'
 
-export interface Planned {
-  /** namespace/name. */
-  name: string
-  plan: PlanAnswer
-}
+/** `name` is namespace/name. `stored`: no operator answered, and these are the plans of its last syncs. */
+export type Planned = { name: string; plan: PlanAnswer } | { name: string; stored: StoredPlans }
 
 /** An object from a file, not validated yet. */
 export interface Source {
@@ -25,7 +22,7 @@ export interface Source {
 
 export async function planned(
   io: Io,
-  api: Pick<Api, 'plan'>,
+  api: Pick<Api, 'plan' | 'storedPlans'>,
   { filename = '-', namespace }: { filename?: string; namespace?: string },
 ): Promise<Planned[]> {
   const { objects, origin } = await readObjects(io, filename)
@@ -36,10 +33,16 @@ export async function planned(
   const answers: Planned[] = []
   for (const config of configs) {
     const placed = { ...config, metadata: placedIn(config, namespace) }
-    answers.push({
-      name: `${placed.metadata.namespace}/${placed.metadata.name}`,
-      plan: await api.plan(placed),
-    })
+    const name = `${placed.metadata.namespace}/${placed.metadata.name}`
+    try {
+      answers.push({ name, plan: await api.plan(placed) })
+    } catch (error) {
+      if (!(error instanceof OperatorUnavailable)) throw error
+      const stored = await api.storedPlans(name).catch(() => [])
+      if (stored.length === 0) throw error
+      io.note(error.message)
+      answers.push({ name, stored })
+    }
   }
   return answers
 }

@@ -1,6 +1,6 @@
 /** The commands against a real operator with its cloud, its Kubernetes API and an inventory. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -15,6 +15,7 @@ import {
   setPortStatus,
 } from '../../sandbox/cloud/state.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
+import { startStubServer } from '../../test/openstack/stub-server.ts'
 import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { type Run, runner } from '../../test/support/cli.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -101,6 +102,35 @@ test('plan shows what a change of the object would send', async () => {
   assert.equal(code, 0)
   assert.match(out, /1 to send; dry run, nothing was changed\n\n~ worker-1 {2}would be sent/)
   assert.match(out, new RegExp(` {4}port ${late.id} becomes multinic1\n`))
+})
+
+test('without an operator, plan shows what the last sync planned, and how old that is', async () => {
+  const file = join(dir, 'main.yaml')
+  const withoutOperator = ['--operator', 'http://127.0.0.1:1'] as const
+  await eventually(async () => {
+    const { code, out, notes } = await multinic('plan', '-f', file, ...withoutOperator)
+    assert.equal(code, 1)
+    assert.match(notes.join('\n'), /cannot reach the operator at http:\/\/127\.0\.0\.1:1: /)
+    assert.match(
+      out,
+      /main \(.*\) {2}1 unchanged; last plan that the operator stored, at 20\S+Z \((now|\d+[smh] ago)\); your file was not planned/,
+    )
+  })
+  const { out } = await multinic('plan', '-f', file, '-o', 'json', ...withoutOperator)
+  assert.equal(JSON.parse(out)[0].stored[0].plan.unchanged, 1)
+  // The inventory has no plan of it: the error stays.
+  const other = join(dir, 'other.yaml')
+  await writeFile(other, (await readFile(file, 'utf8')).replace('name: main', 'name: other'))
+  const { code, out: nothing, error } = await multinic('plan', '-f', other, ...withoutOperator)
+  assert.deepEqual([code, nothing], [2, ''])
+  assert.match(error, /cannot reach the operator/)
+})
+
+test('a dry run that the operator refuses is not replaced by an old plan', async () => {
+  await using refusing = await startStubServer(() => ({ status: 403, body: { status: 403, detail: 'no right' } }))
+  const { code, out, error } = await multinic('plan', '-f', join(dir, 'main.yaml'), '--operator', refusing.url)
+  assert.deepEqual([code, out], [2, ''])
+  assert.match(error, /403|no right/)
 })
 
 test('status with a kubeconfig shows the state of the OpenstackConfig', async () => {

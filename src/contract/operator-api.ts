@@ -27,7 +27,10 @@ export const verdictsQuery = {
   cursor: 'Start of the next page, from the Link header.',
 } as const
 
+/** A dry run. */
 export const planPath = '/v1/operator/plan'
+/** What the last syncs planned. */
+export const storedPlansPath = '/v1/operator/plans'
 
 export const verdict = z
   .object({
@@ -56,45 +59,6 @@ export const verdict = z
   .meta({ description: 'Verdict on a port or VM, with its reason.' })
 
 export const verdictsAnswer = z.object({ verdicts: z.array(verdict) })
-
-/** A database cannot store the character NUL. */
-const storedText = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .regex(/^[^\0]*$/)
-
-/** Verdicts that the operator writes at once. */
-export const maxVerdictsPerWrite = 1_500
-
-export const verdictWrite = z
-  .object({
-    providerId: opaqueId.regex(/^[^\0]*$/),
-    config: storedText(317).meta({ description: 'namespace/name of the OpenstackConfig.' }),
-    after: storedText(255)
-      .optional()
-      .meta({ description: 'The VMs after this one, in byte order. Absent: from the first.' }),
-    upTo: storedText(255).optional().meta({ description: 'The VMs up to this one. Absent: to the last.' }),
-    removed: z
-      .boolean()
-      .optional()
-      .meta({ description: 'The OpenstackConfig was deleted: all its verdicts are deleted.' }),
-    verdicts: z
-      .array(
-        verdict.omit({ config: true, providerId: true, remedy: true }).extend({
-          vm: storedText(255),
-          vmName: tenantName.regex(/^[^\0]*$/).optional(),
-          portId: storedText(255).optional(),
-          reason: storedText(128),
-          message: storedText(1_024),
-          name: storedText(64).optional(),
-        }),
-      )
-      .max(maxVerdictsPerWrite),
-  })
-  .meta({
-    description: 'All verdicts of an OpenstackConfig on a range of VMs. They replace the stored ones on these VMs.',
-  })
 
 export const plannedNode = z
   .object({
@@ -133,6 +97,77 @@ export const planAnswer = z.object({
   error: z.object({ reason: z.string(), message: z.string(), remedy: z.string().optional() }).optional(),
 })
 
+/** Nodes, moves and held removals of a stored plan, each. */
+export const maxStoredPlanEntries = 100
+
+export const storedPlan = z
+  .object({
+    nodes: z.array(plannedNode).max(maxStoredPlanEntries),
+    unchanged: z.int().min(0).meta({ description: 'Number of nodes that need no change.' }),
+    heldRemovals: z.array(z.string()).max(maxStoredPlanEntries),
+    moves: planAnswer.shape.moves.unwrap().max(maxStoredPlanEntries),
+    omitted: z
+      .int()
+      .min(0)
+      .meta({ description: `Number of entries after the first ${maxStoredPlanEntries} of a list.` }),
+  })
+  .meta({
+    description: 'What the last sync of an OpenstackConfig planned: the nodes to change, moves and held removals.',
+  })
+
+export const storedPlansAnswer = z.object({
+  plans: z.array(
+    z.object({
+      config: z.string().meta({ description: 'namespace/name of the OpenstackConfig.' }),
+      providerId: z.string(),
+      plannedAt: z.string().meta({ description: 'When the inventory stored it. Later syncs planned the same.' }),
+      plan: storedPlan,
+    }),
+  ),
+})
+
+/** A database cannot store the character NUL. */
+const storedText = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .regex(/^[^\0]*$/)
+
+/** Verdicts that the operator writes at once. */
+export const maxVerdictsPerWrite = 1_500
+
+export const verdictWrite = z
+  .object({
+    providerId: opaqueId.regex(/^[^\0]*$/),
+    config: storedText(317).meta({ description: 'namespace/name of the OpenstackConfig.' }),
+    after: storedText(255)
+      .optional()
+      .meta({ description: 'The VMs after this one, in byte order. Absent: from the first.' }),
+    upTo: storedText(255).optional().meta({ description: 'The VMs up to this one. Absent: to the last.' }),
+    removed: z
+      .boolean()
+      .optional()
+      .meta({ description: 'The OpenstackConfig was deleted: all its verdicts are deleted.' }),
+    verdicts: z
+      .array(
+        verdict.omit({ config: true, providerId: true, remedy: true }).extend({
+          vm: storedText(255),
+          vmName: tenantName.regex(/^[^\0]*$/).optional(),
+          portId: storedText(255).optional(),
+          reason: storedText(128),
+          message: storedText(1_024),
+          name: storedText(64).optional(),
+        }),
+      )
+      .max(maxVerdictsPerWrite),
+    plan: storedPlan.optional().meta({ description: 'The last plan. Absent: the stored one stays.' }),
+  })
+  .meta({
+    description: 'All verdicts of an OpenstackConfig on a range of VMs. They replace the stored ones on these VMs.',
+  })
+
 export type VerdictWrite = z.infer<typeof verdictWrite>
 export type OperatorVerdict = z.infer<typeof verdict>
 export type PlanAnswer = z.infer<typeof planAnswer>
+export type StoredPlan = z.infer<typeof storedPlan>
+export type StoredPlans = z.infer<typeof storedPlansAnswer>['plans']

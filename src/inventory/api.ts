@@ -18,7 +18,13 @@ import {
 } from '../contract/inventory.ts'
 import { states } from '../contract/node-config.ts'
 import { type Api, choiceParameter, integerParameter, timeParameter } from '../contract/openapi.ts'
-import { verdictsAnswer, verdictsPath, verdictsQuery } from '../contract/operator-api.ts'
+import {
+  storedPlansAnswer,
+  storedPlansPath,
+  verdictsAnswer,
+  verdictsPath,
+  verdictsQuery,
+} from '../contract/operator-api.ts'
 
 const headers = {
   authorization:
@@ -175,6 +181,19 @@ export const inventoryApi: Api = {
       answers: {
         200: { description: 'Verdicts, sorted by provider, OpenstackConfig, VM and port.', body: verdictsAnswer },
         204: { description: 'No operator has written verdicts.' },
+        ...notModified,
+      },
+      problems: [400, ...common],
+    },
+    {
+      method: 'get',
+      path: storedPlansPath,
+      summary: 'Show what the last sync of an OpenstackConfig planned.',
+      headers: { ...headers, authorization: 'Bearer token of a caller who may get this OpenstackConfig.' },
+      query: { config: verdictsQuery.config },
+      required: ['config'],
+      answers: {
+        200: { description: 'One plan for each provider; empty if none is stored.', body: storedPlansAnswer },
         ...notModified,
       },
       problems: [400, ...common],

@@ -19,6 +19,7 @@ import type { Route } from '../contract/openapi.ts'
 import {
   maxVerdictsPerPage,
   maxVerdictsPerWrite,
+  storedPlansPath,
   type VerdictWrite,
   verdictsPath,
   verdictWrite,
@@ -113,7 +114,8 @@ export function createInventoryApp({
     reply: FastifyReply,
   ): Promise<void> {
     const caller = await access.callerOf(request, reply, { known: method !== 'get' })
-    if (path === verdictsPath) await access.require(caller, verdictsRight(queryValues(request)['config']))
+    if (path === verdictsPath || path === storedPlansPath)
+      await access.require(caller, verdictsRight(queryValues(request)['config']))
     else if (method === 'get') await requireRead(caller, path, request)
     callers.set(request, caller)
   }
@@ -256,6 +258,12 @@ export function createInventoryApp({
       const last = page.at(-1)
       if (last && page.length < found.length) reply.header('link', nextLink(request.url, cursorOfVerdict(last)))
       return { verdicts: page }
+    },
+
+    [`get ${storedPlansPath}`]: (request, reply) => {
+      const { config } = queryValues(request)
+      if (config === undefined) throw new HttpProblem(400, 'config required')
+      return sendJson(request, reply, async () => ({ plans: await store.plans(config) }))
     },
 
     [`get ${interfacesPath}/providers`]: (request, reply) => sendJson(request, reply, () => store.providers()),

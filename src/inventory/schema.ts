@@ -107,6 +107,9 @@ export interface OpenstackConfigRow {
   config: string
   /** When its verdicts changed. */
   updated_at: string
+  /** JSON. */
+  plan: string | null
+  planned_at: string | null
 }
 
 /** The verdict of the last sync of an OpenstackConfig on a port or VM. */

@@ -10,7 +10,7 @@ import type {
   ProviderCatalog,
   SearchHit,
 } from '../contract/inventory.ts'
-import type { OperatorVerdict, VerdictWrite } from '../contract/operator-api.ts'
+import type { OperatorVerdict, StoredPlans, VerdictWrite } from '../contract/operator-api.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Database, Engine } from './database.ts'
 import type { Filter } from './filter.ts'
@@ -24,7 +24,7 @@ import { recordFrom } from './rows.ts'
 import type { NodeRow } from './schema.ts'
 import { find, matchesPrefix } from './search.ts'
 import { openSqlite } from './sqlite.ts'
-import { findVerdicts, hasConfigs, putVerdicts, type VerdictFilter } from './verdicts.ts'
+import { findPlans, findVerdicts, hasConfigs, putVerdicts, type VerdictFilter } from './verdicts.ts'
 import { putChunk, takeIds } from './write.ts'
 
 export interface Store {
@@ -44,6 +44,8 @@ export interface Store {
   holders(q: string): Promise<HoldersAnswer>
   /** Undefined if no operator has written verdicts. */
   verdicts(filter: VerdictFilter): Promise<OperatorVerdict[] | undefined>
+  /** The last plan of an OpenstackConfig (namespace/name), for each provider that has one. */
+  plans(config: string): Promise<StoredPlans>
   /** Changes with every write; used as ETag. */
   version(): Promise<string>
   /** Calls the listener after every change. Returns a function that unsubscribes it. */
@@ -179,6 +181,8 @@ function createStore(engine: Engine, now: () => Date, onReady: (port: ReadyPort)
     },
 
     verdicts: async filter => ((await hasConfigs(engine)) ? findVerdicts(db, filter) : undefined),
+
+    plans: config => findPlans(db, config),
 
     providersOf: nodeName => providersOf(db, nodeName),
 

@@ -4,7 +4,7 @@
  */
 import { type Insertable, type Selectable, sql, type Transaction } from 'kysely'
 import { equalJson } from '../contract/json.ts'
-import type { OperatorVerdict, VerdictWrite } from '../contract/operator-api.ts'
+import type { OperatorVerdict, StoredPlans, VerdictWrite } from '../contract/operator-api.ts'
 import { reasonText } from '../contract/reasons/catalogue.ts'
 import { type VerdictKind, verdictKind } from '../contract/verdict-kind.ts'
 import { insertAll } from './bulk.ts'
@@ -69,7 +69,37 @@ async function replaceRange(tx: Tx, write: VerdictWrite, now: () => Date): Promi
     differing.flatMap(([, rows]) => rows),
     insert => insert.onConflict(conflict => conflict.doNothing()),
   )
-  return isNew || outdated.length + differing.length > 0
+  const isPlanned = await replacePlan(tx, write, now)
+  return isNew || isPlanned || outdated.length + differing.length > 0
+}
+
+/** The same plan keeps its time. Reports whether it is another one. */
+async function replacePlan(tx: Tx, { providerId, config, plan }: VerdictWrite, now: () => Date): Promise<boolean> {
+  if (!plan) return false
+  const text = JSON.stringify(plan)
+  const { numUpdatedRows } = await tx
+    .updateTable('openstack_configs')
+    .set({ plan: text, planned_at: now().toISOString() })
+    .where('provider_id', '=', providerId)
+    .where('config', '=', config)
+    .where(({ eb, or }) => or([eb('plan', 'is', null), eb('plan', '<>', text)]))
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** By provider: an inventory may serve several operators. */
+export async function findPlans(db: Database, config: string): Promise<StoredPlans> {
+  const rows = await db
+    .selectFrom('openstack_configs')
+    .select(['provider_id', 'plan', 'planned_at'])
+    .where('config', '=', config)
+    .where('plan', 'is not', null)
+    .orderBy('provider_id')
+    .execute()
+  return rows.map(({ provider_id, plan, planned_at }) => ({
+    ...{ config, providerId: provider_id, plannedAt: planned_at ?? '' },
+    plan: JSON.parse(plan ?? ''),
+  }))
 }
 
 /** Reports whether it is new. */
@@ -88,7 +118,7 @@ async function touchConfig(
   if (!known || isChanged)
     await tx
       .insertInto('openstack_configs')
-      .values({ provider_id: providerId, config, updated_at: at })
+      .values({ provider_id: providerId, config, updated_at: at, plan: null, planned_at: null })
       .onConflict(conflict =>
         conflict
           .columns(['provider_id', 'config'])

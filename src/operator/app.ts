@@ -3,7 +3,6 @@
  */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { toWireInterface } from '../contract/interfaces.ts'
 import type { Api } from '../contract/openapi.ts'
 import { type OpenstackConfig, openstackConfig, openstackConfigs, providerIdOf } from '../contract/openstack-config.ts'
 import { type OperatorVerdict, type PlanAnswer, planAnswer, planPath } from '../contract/operator-api.ts'
@@ -20,6 +19,7 @@ import type { Exposition } from '../telemetry/metrics.ts'
 import { secretsUsedBy } from './credentials.ts'
 import type { Inspection } from './inspect.ts'
 import type { PlanLimit } from './plan-limit.ts'
+import { toPlannedNode } from './stored-plan.ts'
 import { SyncError } from './sync-error.ts'
 import type { Verdict } from './verdicts.ts'
 
@@ -120,14 +120,7 @@ async function planOf(config: OpenstackConfig, dryRun: OperatorApiDeps['dryRun']
     const { plan, cloudState } = await dryRun(config)
     const [key, providerId] = [keyOf(config), providerIdOf(config)]
     return {
-      nodes: plan.nodes.map(({ nodeName, instanceId, instanceName, action, interfaces, why }) => ({
-        nodeName,
-        instanceId,
-        ...(instanceName !== undefined && { instanceName }),
-        action,
-        interfaces: interfaces.map(toWireInterface),
-        why,
-      })),
+      nodes: plan.nodes.map(toPlannedNode),
       verdicts: plan.verdicts.map(one => toOperatorVerdict(key, one, providerId)),
       heldRemovals: plan.removalsOnHold,
       moves: plan.moves,

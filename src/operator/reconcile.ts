@@ -21,6 +21,7 @@ import type { FairShare } from './fair-share.ts'
 import type { InspectContext, Inspection } from './inspect.ts'
 import type { ObjectEvents } from './object-events.ts'
 import { nextStatus } from './status.ts'
+import { storedPlanOf } from './stored-plan.ts'
 import { type SyncDeps, type SyncResult, sync, withTimeLimit } from './sync.ts'
 import { SyncError } from './sync-error.ts'
 import type { SyncOutcome } from './sync-outcome.ts'
@@ -217,12 +218,13 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
   }
 }
 
-function verdictsOf(config: OpenstackConfig, { findings }: SyncResult): ObjectVerdicts {
+function verdictsOf(config: OpenstackConfig, { findings, plan }: SyncResult): ObjectVerdicts {
   const providerBefore = config.status?.deliveredTo?.providerId
   return {
     config: keyOf(config),
     providerId: findings.target.providerId,
     verdicts: findings.verdicts,
+    plan: storedPlanOf(plan),
     ...(providerBefore !== undefined && { providerBefore }),
   }
 }

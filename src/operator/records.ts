@@ -12,6 +12,7 @@ import {
   withoutNames,
 } from '../contract/interfaces.ts'
 import type { InventoryRecord, InventoryWrite, Stage } from '../contract/inventory.ts'
+import { equalJson } from '../contract/json.ts'
 import type { InterfaceStatus } from '../contract/node-config.ts'
 import type { VerdictWrite } from '../contract/operator-api.ts'
 import { giveWay } from '../runtime/event-loop.ts'
@@ -100,7 +101,8 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
     if (!object || now().getTime() < verdictsFrom) return undefined
     const known = stored.get(object.config)
     // An unchanged cloud returns the same verdicts.
-    if (known?.verdicts === object.verdicts && known?.providerId === object.providerId) return []
+    const isSame = known?.verdicts === object.verdicts && known?.providerId === object.providerId
+    if (isSame && equalJson(known?.plan, object.plan)) return []
     return verdictChanges(object, known)
   }
   const withoutInterfaces = (providerId: string, node: NodeRef, { nodeName, instanceId = '' } = node) => ({

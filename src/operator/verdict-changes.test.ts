@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { aPlan } from '../../test/support/inventory.ts'
 import { maxWrites } from '../contract/inventory.ts'
 import { maxVerdictsPerWrite, type VerdictWrite, verdictWrite } from '../contract/operator-api.ts'
 import { type ObjectVerdicts, verdictChanges } from './verdict-changes.ts'
@@ -11,8 +12,12 @@ const on = (vm: string, port: string, message = 'm'): Verdict => ({
 const object = (verdicts: readonly Verdict[] | undefined, more: Partial<ObjectVerdicts> = {}): ObjectVerdicts => ({
   ...{ config: 'ns/main', providerId: 'biz', verdicts, ...more },
 })
-const text = ({ providerId, after = '', upTo = '', removed, verdicts }: VerdictWrite) =>
-  removed ? `${providerId} removed` : `(${after},${upTo}] ${verdicts.map(({ portId }) => portId).join(' ')}`
+const text = ({ providerId, after = '', upTo = '', removed, verdicts, plan }: VerdictWrite) =>
+  removed
+    ? `${providerId} removed`
+    : plan
+      ? `(${after},${upTo}] plan for ${plan.nodes.length}`
+      : `(${after},${upTo}] ${verdicts.map(({ portId }) => portId).join(' ')}`
 const changes = (now: ObjectVerdicts, stored?: ObjectVerdicts) =>
   [...verdictChanges(now, stored)].filter(write => write !== undefined)
 
@@ -29,6 +34,13 @@ const cases: Record<string, [now: ObjectVerdicts, stored: ObjectVerdicts | undef
   'VMs that are gone, with their neighbours in one range': [object([on('c', '1')]), known, ['(,b] ']],
   'a new VM': [object([...(known.verdicts ?? []), on('bb', '1')]), known, ['(b,bb] bb-1']],
   'two ranges with a VM between them': [object([on('b', '1')]), known, ['(,a] ', '(b,c] ']],
+  'only a plan that differs': [{ ...known, plan: aPlan('a') }, { ...known, plan: aPlan('b') }, ['(,] plan for 1']],
+  'nothing for the same plan': [{ ...known, plan: aPlan('a') }, { ...known, plan: aPlan('a') }, []],
+  'the plan of an object that moved': [
+    object([], { providerId: 'new', plan: aPlan('a') }),
+    { ...known, plan: aPlan('a') },
+    ['biz removed', '(,] plan for 1', '(,] '],
+  ],
   'a deletion': [object(undefined), known, ['biz removed']],
   'a move to another provider': [object([on('a', '1')], { providerId: 'new' }), known, ['biz removed', '(,] a-1']],
   'a move during a restart': [
@@ -37,6 +49,13 @@ const cases: Record<string, [now: ObjectVerdicts, stored: ObjectVerdicts | undef
     ['biz removed', '(,] a-1'],
   ],
 }
+
+/** Without its ends it would delete all verdicts. */
+test('the range of a plan has no VM', () => {
+  const [write] = changes({ ...known, plan: aPlan('a') }, known)
+  assert.deepEqual([write?.after, write?.upTo], ['', ''])
+})
+
 for (const [name, [now, stored, writes]] of Object.entries(cases))
   test(`writes ${name}`, () => assert.deepEqual(changes(now, stored).map(text), writes))
 

@@ -4,7 +4,7 @@
  */
 import { maxWrites } from '../contract/inventory.ts'
 import { equalJson } from '../contract/json.ts'
-import { maxVerdictsPerWrite, type VerdictWrite } from '../contract/operator-api.ts'
+import { maxVerdictsPerWrite, type StoredPlan, type VerdictWrite } from '../contract/operator-api.ts'
 import { truncate } from '../contract/truncate.ts'
 import type { Verdict } from './verdicts.ts'
 
@@ -15,6 +15,8 @@ export interface ObjectVerdicts {
   providerId: string
   /** Undefined after its deletion. */
   verdicts: readonly Verdict[] | undefined
+  /** What the sync planned. */
+  plan?: StoredPlan
   /** Of the last sync, from the status: after a restart nothing else says that the object has moved. */
   providerBefore?: string
 }
@@ -40,6 +42,9 @@ export function* verdictChanges(
     yield { config, providerId, removed: true, verdicts: [] }
     return
   }
+  // A range without VMs: it replaces no verdict.
+  if (now.plan && (isMoved || !equalJson(stored?.plan, now.plan)))
+    yield { config, providerId, after: '', upTo: '', verdicts: [], plan: now.plan }
   const known = stored?.verdicts && !isMoved ? byVm(stored.verdicts) : undefined
   const current = byVm(verdicts)
   let write: VerdictWrite | undefined

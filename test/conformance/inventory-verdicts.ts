@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { VerdictWrite } from '../../src/contract/operator-api.ts'
 import type { Store } from '../../src/inventory/store.ts'
 import { positionOf, type VerdictFilter } from '../../src/inventory/verdicts.ts'
-import { aWrite, someVerdicts } from '../support/inventory.ts'
+import { aPlan, aWrite, someVerdicts } from '../support/inventory.ts'
 
 type Written = VerdictWrite['verdicts'][number]
 
@@ -43,6 +43,30 @@ export function inventoryVerdictsConformance(using: (work: (store: Store) => Pro
       assert.deepEqual(read, { config: 'multinic-system/main', providerId: 'p1', ...selected })
       assert.equal(second?.portId, undefined)
       assert.ok(second?.remedy)
+    }))
+
+  test('the last plan of an object is stored with its time, and leaves with the object', () =>
+    using(async store => {
+      const emptyRange = { after: '', upTo: '' }
+      await store.put([], [someVerdicts([on('a', '1')])])
+      assert.deepEqual(await store.plans('multinic-system/main'), [])
+      await store.put([], [someVerdicts([], { ...emptyRange, plan: aPlan('w1') })])
+      const [first] = await store.plans('multinic-system/main')
+      assert.deepEqual(first?.plan, aPlan('w1'))
+      assert.deepEqual(await texts(store), ['multinic-system/main a-1 StatusNotAllowed'])
+      const version = await store.version()
+      // A restarted operator writes the same again; a write of verdicts alone keeps it.
+      await store.put([], [someVerdicts([], { ...emptyRange, plan: aPlan('w1') }), someVerdicts([on('a', '1')])])
+      assert.equal(await store.version(), version)
+      assert.deepEqual(await store.plans('multinic-system/main'), [first])
+      const plan = aPlan('w2', { heldRemovals: ['w1: port-1'] })
+      await store.put([aWrite('w2')], [someVerdicts([], { ...emptyRange, plan })])
+      const [second] = await store.plans('multinic-system/main')
+      assert.deepEqual(second?.plan, plan)
+      assert.ok((second?.plannedAt ?? '') > (first?.plannedAt ?? ''))
+      assert.deepEqual(await store.plans('multinic-system/other'), [])
+      await store.put([], [someVerdicts([], { removed: true })])
+      assert.deepEqual(await store.plans('multinic-system/main'), [])
     }))
 
   test('a write replaces the verdicts on its range of VMs, and no others', () =>

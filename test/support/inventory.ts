@@ -2,7 +2,7 @@
  * Builds inventory records for tests.
  */
 import { type InventoryWrite, type Stage, stages } from '../../src/contract/inventory.ts'
-import type { VerdictWrite } from '../../src/contract/operator-api.ts'
+import type { StoredPlan, VerdictWrite } from '../../src/contract/operator-api.ts'
 import type { Tables } from '../../src/inventory/schema.ts'
 import type { Store } from '../../src/inventory/store.ts'
 
@@ -47,6 +47,13 @@ export function aReadyWrite(
   return { ...write, interfaces: [{ id, name, portId, macAddress, status: 'Configured', stages: passed }] }
 }
 
+/** A plan that adds an interface to a node. */
+export function aPlan(nodeName: string, more: Partial<StoredPlan> = {}): StoredPlan {
+  const { instanceId, config } = aWrite(nodeName)
+  const node = { nodeName, instanceId, action: 'send' as const, interfaces: config.interfaces, why: ['a port is new'] }
+  return { nodes: [node], unchanged: 2, heldRemovals: [], moves: [], omitted: 0, ...more }
+}
+
 /** All verdicts of an OpenstackConfig. */
 export function someVerdicts(verdicts: VerdictWrite['verdicts'], more: Partial<VerdictWrite> = {}): VerdictWrite {
   return { providerId: 'p1', config: 'multinic-system/main', verdicts, ...more }
@@ -67,12 +74,16 @@ export const filledTables = Object.keys({
   sequences: true,
 } satisfies Record<Exclude<keyof Tables, 'milestones'>, true>)
 
-/** At least one row in every table: records with stages, history, past holders and verdicts. */
+/** At least one row in every table: records with stages, history, past holders, verdicts and a plan. */
 export async function putEverything(store: Store): Promise<void> {
   await store.put([aReadyWrite('ready'), aWrite('changed', { nics: 2 })])
   await store.put(
     [aWrite('changed', { nics: 1 }), aWrite('ready', { removed: true })],
-    [someVerdicts([{ vm: 'vm-changed', portId: 'late', reason: 'PortNotBound', message: 'no device owner' }])],
+    [
+      someVerdicts([{ vm: 'vm-changed', portId: 'late', reason: 'PortNotBound', message: 'no device owner' }], {
+        plan: aPlan('changed'),
+      }),
+    ],
   )
   await store.put([aReadyWrite('ready')])
 }

@@ -190,6 +190,9 @@ export const en = {
     impossible: 'cannot be planned',
     nothing: 'nothing to do',
     dryRun: 'dry run, nothing was changed',
+    stored: (at: string, ago: string) =>
+      `last plan that the operator stored, at ${at} (${ago}); your file was not planned`,
+    omitted: (number: number) => `${number} more are not stored`,
   },
   renumber: {
     nothing: 'every interface has the number of its subnet',

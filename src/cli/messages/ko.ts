@@ -185,6 +185,9 @@ export const ko: Messages = {
     impossible: '계획할 수 없음',
     nothing: '할 일 없음',
     dryRun: 'dry run이므로 변경하지 않았습니다',
+    stored: (at: string, ago: string) =>
+      `operator가 마지막으로 저장한 계획(${at}, ${ago})이며, 지정한 파일은 계획하지 않았습니다`,
+    omitted: (number: number) => `그 밖의 ${number}건은 저장되어 있지 않습니다`,
   },
   renumber: {
     nothing: '모든 인터페이스가 서브넷에 지정된 번호를 갖고 있습니다',

@@ -3,11 +3,11 @@
  */
 
 import { addressesOf } from '../../contract/interfaces.ts'
-import { type PlanAnswer, verdictKind } from '../../contract/operator-api.ts'
+import { type PlanAnswer, type StoredPlans, verdictKind } from '../../contract/operator-api.ts'
 import type { RenderOptions } from '../output.ts'
 import { nameText, subnetText } from './names.ts'
 import type { Tone } from './paint.ts'
-import { reasonLines } from './reason.ts'
+import { ago, reasonLines } from './reason.ts'
 import { aligned } from './table.ts'
 import { verdictLines } from './why-text.ts'
 
@@ -20,8 +20,31 @@ const signs: Record<Node['action'], { sign: string; tone: Tone }> = {
 }
 
 export function planLines(name: string, plan: PlanAnswer, options: RenderOptions): string[] {
+  const { nodes, error } = plan
+  const { plan: texts } = options.texts
+  const result = countsText(nodes, 0, options) || (error ? texts.impossible : texts.nothing)
+  return [headline(name, `${result}; ${texts.dryRun}`, options), ...blockLines(plan, options)]
+}
+
+/** The plans of the last syncs, one for each provider. */
+export function storedPlanLines(stored: StoredPlans, options: RenderOptions): string[] {
+  const { plan: texts } = options.texts
+  return stored.flatMap(({ config, providerId, plannedAt, plan }, at) => {
+    const result = countsText(plan.nodes, plan.unchanged, options) || texts.nothing
+    return [
+      ...(at > 0 ? [''] : []),
+      headline(`${config} (${providerId})`, `${result}; ${texts.stored(plannedAt, ago(plannedAt, options))}`, options),
+      ...blockLines({ ...plan, verdicts: [] }, options),
+      ...(plan.omitted > 0 ? ['', texts.omitted(plan.omitted)] : []),
+    ]
+  })
+}
+
+function blockLines(
+  { nodes, verdicts, heldRemovals, moves = [], error }: PlanAnswer,
+  options: RenderOptions,
+): string[] {
   const { paint, texts } = options
-  const { nodes, verdicts, heldRemovals, moves = [], error } = plan
   const ignored = verdicts.filter(({ reason }) => verdictKind(reason) === 'ignored')
   const blocks = [
     ...nodes.map(node => nodeLines(node, options)),
@@ -42,16 +65,20 @@ export function planLines(name: string, plan: PlanAnswer, options: RenderOptions
       : []),
     ...(error ? [[paint('bad', texts.plan.error), ...reasonLines(error, options).map(line => `  ${line}`)]] : []),
   ]
-  return [headline(name, plan, options), ...blocks.flatMap(block => ['', ...block])]
+  return blocks.flatMap(block => ['', ...block])
 }
 
-function headline(name: string, { nodes, error }: PlanAnswer, { paint, texts: { plan } }: RenderOptions): string {
-  const count = (action: Node['action']) => nodes.filter(node => node.action === action).length
-  const counts = (['send', 'remove', 'keep'] as const).flatMap(action =>
-    count(action) === 0 ? [] : [`${count(action)} ${plan.counts[action]}`],
-  )
-  const result = counts.length > 0 ? counts.join(', ') : error ? plan.impossible : plan.nothing
-  return `${paint('strong', `OpenstackConfig ${name}`)}  ${result}; ${plan.dryRun}`
+function headline(name: string, result: string, { paint }: RenderOptions): string {
+  return `${paint('strong', `OpenstackConfig ${name}`)}  ${result}`
+}
+
+/** Empty without nodes. `unchanged`: nodes that are not in the list. */
+function countsText(nodes: readonly Node[], unchanged: number, { texts }: RenderOptions): string {
+  const count = (action: Node['action']) =>
+    nodes.filter(node => node.action === action).length + (action === 'keep' ? unchanged : 0)
+  return (['send', 'remove', 'keep'] as const)
+    .flatMap(action => (count(action) === 0 ? [] : [`${count(action)} ${texts.plan.counts[action]}`]))
+    .join(', ')
 }
 
 function nodeLines(node: Node, options: RenderOptions): string[] {

@@ -14,6 +14,7 @@ import * as agentRollout from './0006-agent-rollout.ts'
 import * as providerNames from './0007-provider-names.ts'
 import * as verdicts from './0008-verdicts.ts'
 import * as filters from './0009-filters.ts'
+import * as plans from './0010-plans.ts'
 
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
@@ -25,4 +26,5 @@ export const migrations: Record<string, Migration> = {
   '0007-provider-names': providerNames,
   '0008-verdicts': verdicts,
   '0009-filters': filters,
+  '0010-plans': plans,
 }

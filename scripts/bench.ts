@@ -22,8 +22,8 @@ const benches = globSync('test/bench/*.ts', { cwd: root })
   .map(path => basename(path, '.ts'))
   .filter(name => !shared.includes(name))
   .sort()
-/** Run only with ONLY: they need minutes to fill their database. */
-const onlyByName = ['inventory-postgres']
+/** Run only with ONLY: they need minutes. */
+const onlyByName = ['fleet', 'inventory-postgres']
 const selected = benches.filter(name => (ONLY ? name === ONLY : !onlyByName.includes(name)))
 if (selected.length === 0) {
   console.error(`no benchmark "${ONLY}"; available: ${benches.join(' ')}`)

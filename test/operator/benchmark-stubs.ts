@@ -172,8 +172,14 @@ export async function startViolaStub({ configured = false } = {}): Promise<Viola
     }
     const etag = `"${version}"`
     if (incoming.headers['if-none-match'] === etag) return void response.writeHead(304).end()
-    const items = [...delivered.values()].map(node => ({ ...node, specHash: 'h', generation: 1, ...status }))
-    response.writeHead(200, { etag }).end(JSON.stringify({ items, resourceVersion: String(version) }))
+    const query = new URL(incoming.url ?? '', 'http://viola').searchParams
+    const [limit, start] = [Number(query.get('limit') ?? delivered.size), Number(query.get('cursor') ?? 0)]
+    const next = start + limit
+    const items = [...delivered.values()]
+      .slice(start, next)
+      .map(node => ({ ...node, specHash: 'h', generation: 1, ...status }))
+    const link = next < delivered.size ? { link: `<?limit=${limit}&cursor=${next}>; rel="next"` } : {}
+    response.writeHead(200, { etag, ...link }).end(JSON.stringify({ items, resourceVersion: String(version) }))
   })
   return {
     ...server,

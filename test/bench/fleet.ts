@@ -1,0 +1,98 @@
+/**
+ * The operator, with the inventory inside, and 20,000 VMs of 5 ports in 4 objects. A stub of the cloud takes 20 ms
+ * per call, and a stub of Viola answers at once. Takes a few minutes, so it runs only with ONLY=fleet.
+ *
+ * The reference of the times is a bare loop with the minimal calls for one object with all VMs.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { request } from 'undici'
+import { buildProgram } from '../../scripts/build.ts'
+import { startProbe } from '../hostile/probe.ts'
+import { projectId, startCloudStub, startViolaStub, subnetIds, vmIdOf } from '../operator/benchmark-stubs.ts'
+import { clusterId, startOperatorEnvironment } from '../operator/environment.ts'
+import { eventually } from '../support/eventually.ts'
+import { startComponent } from './component.ts'
+import { type Bench, figure, memoryOf, percentile } from './figure.ts'
+import { bareLoop } from './operator.ts'
+
+const vms = 20_000
+const objects = 4
+const callMs = 20
+const within = 600_000
+
+export const bench: Bench = async report => {
+  const dir = await mkdtemp(join(tmpdir(), 'multinic-fleet-'))
+  try {
+    const program = join(dir, 'multinic.mjs')
+    await buildProgram(program)
+    const { deliveredMs, bareMs, idleMiB, maxMiB, failed, healthz } = await measureFleet(program)
+    const beforeFirst = { against: 'before the first object', reference: idleMiB }
+    const limit = { against: 'limit', reference: 500 }
+    const all = { against: 'objects', reference: objects }
+    const bare = { against: 'bare loop', reference: bareMs }
+    report(figure('operator.rss_mib_20000', maxMiB, 'MiB', beforeFirst, { atMost: 400 }))
+    report(figure('operator.create_to_viola_20000', deliveredMs, 'ms', bare))
+    report(figure('operator.failed_syncs_20000', failed, 'syncs', all, { atMost: 0 }))
+    report(figure('operator.healthz_max_ms_20000', Math.max(...healthz), 'ms', limit, { atMost: 500 }))
+    report(figure('operator.healthz_p99_ms_20000', percentile(healthz, 0.99), 'ms', limit, { atMost: 100 }))
+  } finally {
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+/** From the creation of the objects until each has synced again after its delivery. */
+async function measureFleet(program: string) {
+  await using stack = new AsyncDisposableStack()
+  const environment = await startOperatorEnvironment()
+  stack.defer(() => environment.close())
+  const cloud = await startCloudStub({ key: environment.cloudState.provider.encryptKey, vms, callMs })
+  stack.defer(() => cloud.close())
+  const viola = await startViolaStub({ configured: true })
+  stack.defer(() => viola.close())
+  const { ms: bareMs } = await bareLoop(cloud.url, viola.url, vms)
+  viola.forget()
+  const operator = await startComponent('operator', program, {
+    KUBECONFIG: environment.api.kubeconfig,
+    OPERATOR_ADDR: '127.0.0.1:0',
+    INVENTORY_ADDR: '127.0.0.1:0',
+    INVENTORY_DB_PATH: join(dirname(program), `inventory-${randomUUID()}.db`),
+    CONTRABASS_ENDPOINT: cloud.url,
+    VIOLA_ENDPOINT: viola.url,
+  })
+  stack.use(operator)
+  const idleMiB = memoryOf(operator.pid)
+  const healthz: number[] = []
+  const probe = startProbe([{ name: 'operator', ...operator }], ({ computedMs, heldUpMs }) =>
+    healthz.push(computedMs + heldUpMs),
+  )
+  const started = performance.now()
+  const each = vms / objects
+  for (let object = 0; object < objects; object++)
+    await environment.create({
+      name: `fleet-${object}`,
+      subnetIDs: subnetIds,
+      vmNames: Array.from({ length: each }, (_, n) => vmIdOf(object * each + n)),
+      credentials: { openstackProviderID: 'p', k8sProviderID: clusterId, projectID: projectId },
+      settings: { pollFastInterval: '5s', pollSlowInterval: '5s' },
+    })
+  await eventually(() => mustBe(viola.nodes() === vms), { within, every: 20 })
+  const deliveredMs = performance.now() - started
+  await eventually(async () => mustBe((await syncsOf(operator.url)).unchanged >= objects), { within, every: 1_000 })
+  await probe.stop()
+  const { failed } = await syncsOf(operator.url)
+  return { deliveredMs, bareMs, idleMiB, maxMiB: memoryOf(operator.pid, 'VmHWM'), failed, healthz }
+}
+
+function mustBe(condition: boolean): void {
+  if (!condition) throw new Error('not yet')
+}
+
+async function syncsOf(operator: string): Promise<{ unchanged: number; failed: number }> {
+  const text = await (await request(`${operator}/metrics`)).body.text()
+  const count = (outcome: string) =>
+    Number(new RegExp(`^multinic_operator_syncs_total\\{outcome="${outcome}"\\} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
+  return { unchanged: count('unchanged'), failed: count('failed') }
+}

@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status tour test e2e vm check bench chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status tour test e2e vm check bench growth chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ check: install-packages ## check types, lint, generated files and repository rul
 
 bench: install-packages install-tools ## run the benchmarks, each with a reference from the same run; ONLY=name, BENCH_JSON=file
 	@npm run --silent bench
+
+growth: install-packages install-tools ## measure growth from 10 to 20,000 nodes and estimate 100,000; takes about an hour
+	@ONLY=growth npm run --silent bench
 
 chaos: install-packages install-tools ## chaos test: random actions and faults in the sandbox, with all guarantees checked; SEED=, ROUNDS=, STEPS=, RABBITMQ=local
 	@node_modules/.bin/node test/chaos/main.ts

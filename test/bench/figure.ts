@@ -42,6 +42,16 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN
 }
 
+/** Growth with the size as a power: 1 is proportional, 0 is constant. The slope of the line through the logarithms. */
+export function exponentOf(points: readonly (readonly [size: number, value: number])[]): number {
+  const logarithms = points.map(([size, value]) => [Math.log(size), Math.log(value)] as const)
+  const mean = (of: 0 | 1) => logarithms.reduce((sum, point) => sum + point[of], 0) / logarithms.length
+  const [x, y] = [mean(0), mean(1)]
+  const slope = (from: (point: readonly [number, number]) => number) =>
+    logarithms.reduce((sum, point) => sum + (point[0] - x) * from(point), 0)
+  return slope(point => point[1] - y) / slope(point => point[0] - x)
+}
+
 /** Memory of a process in MiB: now (VmRSS), its peak (VmHWM), or now without files such as the Node binary (RssAnon). */
 export function memoryOf(pid: number | undefined, field: 'VmRSS' | 'VmHWM' | 'RssAnon' = 'VmRSS'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')

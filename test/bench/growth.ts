@@ -1,8 +1,9 @@
 /**
- * Growth of time, calls and memory with the fleet: 10, 100, 1,000 and 5,000 nodes for operator, Viola, controller and
- * inventory, on a real kube-apiserver where needed.
+ * `make growth`: growth of time, calls and memory with the fleet: 10 to 20,000 nodes for operator, Viola, controller and
+ * inventory, on a real kube-apiserver where needed. Takes half an hour or more, so `make bench` leaves it out.
  *
- * The reference of a size is the previous size, scaled with the fleet: a ratio of at most 1 is linear or better.
+ * The reference of a size is the previous size, scaled with the fleet: a ratio of at most 1 is linear or better. The three
+ * largest sizes give the exponent of the growth, and the estimate for 100,000 nodes if it stays the same.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -22,16 +23,20 @@ import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
 import { startTargetCluster } from '../support/target-cluster.ts'
 import { asDeployed, startComponent } from './component.ts'
-import { figure, isolatedBench, memoryOf, printFigure, timed } from './figure.ts'
+import { exponentOf, figure, isolatedBench, memoryOf, printFigure, timed } from './figure.ts'
 import { writeOf } from './inventory.ts'
 import { measureOperator } from './operator.ts'
 import { bodyOf, post, startViola } from './viola.ts'
 
-const sizes = [10, 100, 1_000, 5_000]
-const within = 300_000
+const sizes = [10, 100, 1_000, 5_000, 20_000]
+const fittedSizes = 3
+const estimatedSize = 100_000
+/** What noise adds to linear growth. */
+const maxExponent = 1.15
+const within = 1_200_000
 const maxPosted = 1_000
 
-export const bench = isolatedBench(import.meta.filename, 40 * 60_000)
+export const bench = isolatedBench(import.meta.filename, 120 * 60_000)
 
 interface Grown {
   seconds: number
@@ -60,9 +65,11 @@ async function measure(): Promise<void> {
 }
 
 async function grow(component: string, measureSize: (size: number) => Promise<Grown>): Promise<void> {
-  let before: { size: number; grown: Grown } | undefined
+  const all: { size: number; grown: Grown }[] = []
   for (const size of sizes) {
+    const before = all.at(-1)
     const grown = await measureSize(size)
+    all.push({ size, grown })
     const times = size / (before?.size ?? size)
     const reference = (of: keyof Grown) => ({
       against: before ? `${times} times that of ${before.size} nodes` : 'itself',
@@ -71,7 +78,20 @@ async function grow(component: string, measureSize: (size: number) => Promise<Gr
     printFigure(figure(`growth.${component}_seconds_${size}`, grown.seconds, 's', reference('seconds')))
     printFigure(figure(`growth.${component}_calls_${size}`, grown.calls, 'calls', reference('calls')))
     printFigure(figure(`growth.${component}_mib_${size}`, grown.mib, 'MiB', reference('mib')))
-    before = { size, grown }
+  }
+  for (const [measure, unit] of [
+    ['seconds', 's'],
+    ['calls', 'calls'],
+    ['mib', 'MiB'],
+  ] as const) {
+    const points = all.slice(-fittedSizes).map(({ size, grown }) => [size, grown[measure]] as const)
+    const [[size, value] = [1, Number.NaN]] = points.slice(-1)
+    const exponent = exponentOf(points)
+    const linear = { against: 'linear growth', reference: 1 }
+    printFigure(figure(`growth.${component}_${measure}_exponent`, exponent, '', linear, { atMost: maxExponent }))
+    const estimate = value * (estimatedSize / size) ** exponent
+    const largest = { against: `${size} nodes`, reference: value }
+    printFigure(figure(`growth.${component}_${measure}_estimated_for_${estimatedSize}`, estimate, unit, largest))
   }
 }
 

@@ -18,8 +18,7 @@ import { startComponent } from './component.ts'
 import { type Bench, figure, memoryOf, percentile } from './figure.ts'
 import { bareLoop } from './operator.ts'
 
-const vms = 20_000
-const objects = 4
+const fleet = { vms: 20_000, objects: 4 }
 const callMs = 20
 const within = 600_000
 
@@ -28,10 +27,10 @@ export const bench: Bench = async report => {
   try {
     const program = join(dir, 'multinic.mjs')
     await buildProgram(program)
-    const { deliveredMs, bareMs, idleMiB, maxMiB, failed, healthz } = await measureFleet(program)
+    const { deliveredMs, bareMs, idleMiB, maxMiB, failed, healthz } = await measureFleet(program, fleet)
     const beforeFirst = { against: 'before the first object', reference: idleMiB }
     const limit = { against: 'limit', reference: 500 }
-    const all = { against: 'objects', reference: objects }
+    const all = { against: 'objects', reference: fleet.objects }
     const bare = { against: 'bare loop', reference: bareMs }
     report(figure('operator.rss_mib_20000', maxMiB, 'MiB', beforeFirst, { atMost: 400 }))
     report(figure('operator.create_to_viola_20000', deliveredMs, 'ms', bare))
@@ -44,7 +43,7 @@ export const bench: Bench = async report => {
 }
 
 /** From the creation of the objects until each has synced again after its delivery. */
-async function measureFleet(program: string) {
+export async function measureFleet(program: string, { vms, objects }: typeof fleet) {
   await using stack = new AsyncDisposableStack()
   const environment = await startOperatorEnvironment()
   stack.defer(() => environment.close())
@@ -54,6 +53,7 @@ async function measureFleet(program: string) {
   stack.defer(() => viola.close())
   const { ms: bareMs } = await bareLoop(cloud.url, viola.url, vms)
   viola.forget()
+  cloud.forget()
   const operator = await startComponent('operator', program, {
     KUBECONFIG: environment.api.kubeconfig,
     OPERATOR_ADDR: '127.0.0.1:0',
@@ -80,10 +80,11 @@ async function measureFleet(program: string) {
     })
   await eventually(() => mustBe(viola.nodes() === vms), { within, every: 20 })
   const deliveredMs = performance.now() - started
+  const calls = cloud.calls()
   await eventually(async () => mustBe((await syncsOf(operator.url)).unchanged >= objects), { within, every: 1_000 })
   await probe.stop()
   const { failed } = await syncsOf(operator.url)
-  return { deliveredMs, bareMs, idleMiB, maxMiB: memoryOf(operator.pid, 'VmHWM'), failed, healthz }
+  return { deliveredMs, calls, bareMs, idleMiB, maxMiB: memoryOf(operator.pid, 'VmHWM'), failed, healthz }
 }
 
 function mustBe(condition: boolean): void {

@@ -96,7 +96,7 @@ async function measureOperators(program: string, vms: number): Promise<Awaited<R
 }
 
 /** Starts the bundled program in its own process; the cluster, the cloud and Viola are in this process. */
-export async function measureOperator(program: string, vms: number) {
+async function measureOperator(program: string, vms: number) {
   const environment = await startOperatorEnvironment()
   const cloud = await startCloudStub({ key: environment.cloudState.provider.encryptKey, vms, callMs })
   const viola = await startViolaStub()

@@ -46,10 +46,9 @@ export interface DeliveryResult {
 }
 
 /**
- * Delivers under the locks of the VMs, planned on a state that was read under them. A conflict is planned again.
- *
- * An object that is alone in its cluster uses its first read: each node carries the spec hash that it was planned on, so a
- * write of another operator causes a conflict.
+ * Delivers under the locks of the VMs. Each node carries the spec hash that it was planned on, so a write of another object or
+ * operator in between causes a conflict, which is planned again on a state that is read under the locks. A Viola that does not
+ * report its nodes cannot find a conflict: the first plan is made under the locks too.
  */
 export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResult> {
   const { deps, viola, providerId, log, signal } = options
@@ -64,8 +63,8 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
     const vmIds = new Set(due.map(node => node.instanceId))
     const keys = [...vmIds].map(vmId => `${providerId} ${vmId}`)
     const conflicts = await deps.locks.hold(keys, async () => {
-      const isAlone = attempt === 1 && options.nodesReported && observed.claims.length === 0
-      const delivered = isAlone ? observed.delivered : (await listDelivered(viola, signal)).nodes
+      const isGuarded = attempt === 1 && options.nodesReported
+      const delivered = isGuarded ? observed.delivered : (await listDelivered(viola, signal)).nodes
       if (delivered !== observed.delivered) {
         observed = { ...observed, delivered }
         plan = await inTurns(planSteps(observed))

@@ -25,12 +25,17 @@ before(async () => {
 })
 after(() => environment.close())
 
-async function syncs(): Promise<number> {
+/** The sum of what the pattern captures in the metrics of the operator. */
+async function metricSum(pattern: RegExp): Promise<number> {
   const text = await (await request(`${environment.operatorUrl()}/metrics`)).body.text()
-  return Number(/^multinic_operator_sync_seconds_count (\S+)$/m.exec(text)?.[1] ?? 0)
+  return [...text.matchAll(pattern)].reduce((sum, [, value]) => sum + Number(value), 0)
 }
 
-test('objects of one provider and project share login, token, subnets and networks', async () => {
+function syncs(): Promise<number> {
+  return metricSum(/^multinic_operator_sync_seconds_count (\S+)$/gm)
+}
+
+test('objects of one provider and project share login, token, subnets and networks, and list Viola once', async () => {
   await environment.startOperator()
   for (const [n, worker] of workers.entries())
     await environment.create({ name: `config-${n}`, vmNames: [worker.id], settings: never })
@@ -40,6 +45,9 @@ test('objects of one provider and project share login, token, subnets and networ
   // At most one port list for each sync, one call for all subnets and one for all networks.
   const maxListings = (await syncs()) + workers.length
   assert.ok(neutron <= maxListings + 2, `${neutron} calls to Neutron for ${maxListings} syncs`)
+  // One stream, and at most one list for each sync: a delivery needs no second one, also if others deliver to the cluster.
+  const lists = await metricSum(/^multinic_client_requests_total\{service="viola",method="GET",.*\} (\S+)$/gm)
+  assert.ok(lists <= maxListings + 1, `${lists} lists of Viola for ${maxListings} syncs`)
 })
 
 test('one edit causes one sync: the operator’s own writes start none', async () => {

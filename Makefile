@@ -38,7 +38,7 @@ check: install-packages ## check types, lint, generated files and repository rul
 bench: install-packages install-tools ## run the benchmarks, each with a reference from the same run; ONLY=name, BENCH_JSON=file
 	@npm run --silent bench
 
-growth: install-packages install-tools ## measure growth from 10 to 20,000 nodes and estimate 100,000; takes about an hour
+growth: install-packages install-tools ## measure growth from 10 to 20,000 nodes and estimate 100,000; takes a quarter of an hour or more
 	@ONLY=growth npm run --silent bench
 
 chaos: install-packages install-tools ## chaos test: random actions and faults in the sandbox, with all guarantees checked; SEED=, ROUNDS=, STEPS=, RABBITMQ=local

@@ -22,7 +22,7 @@ const benches = globSync('test/bench/*.ts', { cwd: root })
   .map(path => basename(path, '.ts'))
   .filter(name => !name.endsWith('.test') && !shared.includes(name))
   .sort()
-/** Run only with ONLY: they take minutes to an hour. */
+/** Run only with ONLY: they take many minutes. */
 const long = ['fleet', 'growth', 'inventory-postgres']
 const selected = benches.filter(name => (ONLY ? name === ONLY : !long.includes(name)))
 if (selected.length === 0) {

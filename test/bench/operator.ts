@@ -39,13 +39,13 @@ export const bench: Bench = async report => {
     const calls = { against: 'bare loop', reference: reference.calls }
     const listing = { against: 'one listing', reference: reference.listingMs }
     report(figure('operator.calls_per_sync', few.calls, 'calls', calls, { atMost: 20 }))
-    report(figure('operator.create_to_viola', few.delivered, 'ms', minimum, { atMost: 4 * reference.ms }))
+    report(figure('operator.create_to_viola', few.delivered, 'ms', minimum, { atMost: 3 * reference.ms }))
     report(figure('operator.create_to_ready', few.ready, 'ms', minimum, { atMost: 6 * reference.ms }))
     report(figure('operator.resync', few.idle.ms, 'ms', listing, { atMost: 3 * reference.listingMs }))
     report(figure('operator.idle_sync_cpu_ms', few.idle.cpuMs, 'ms', listing, { atMost: 50 }))
     report(figure('operator.resync_calls', few.idle.calls, 'calls', { against: 'one listing', reference: 1 }))
     const beforeFirst = { against: 'before the first object', reference: few.idleMiB }
-    report(figure('operator.rss_mib', few.maxMiB, 'MiB', beforeFirst, { atMost: 150 }))
+    report(figure('operator.rss_mib', few.maxMiB, 'MiB', beforeFirst, { atMost: 125 }))
 
     const many = await measureOperators(program, 5_000)
     // The goal is linear growth or better.

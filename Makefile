@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status tour test e2e vm check bench growth chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status tour test e2e vm check bench growth mutate chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ bench: install-packages install-tools ## run the benchmarks, each with a referen
 
 growth: install-packages install-tools ## measure growth from 10 to 20,000 nodes and estimate 100,000; takes a quarter of an hour or more
 	@ONLY=growth npm run --silent bench
+
+mutate: install-packages dist/mutation/tool/.installed ## mutation test: change the code that decides and list the changes that no unit test notices; ONLY=component
+	@node_modules/.bin/node scripts/mutate.ts
 
 chaos: install-packages install-tools ## chaos test: random actions and faults in the sandbox, with all guarantees checked; SEED=, ROUNDS=, STEPS=, RABBITMQ=local
 	@node_modules/.bin/node test/chaos/main.ts
@@ -92,4 +95,9 @@ install-tools: ## install missing network tools of the system (root, Debian or U
 
 node_modules/.installed: package.json package-lock.json
 	@scripts/progress.sh 'installing the npm packages' npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+dist/mutation/tool/.installed: test/mutation/package-lock.json
+	@mkdir -p dist/mutation/tool && cp test/mutation/package.json test/mutation/package-lock.json dist/mutation/tool/
+	@scripts/progress.sh 'installing the mutation testing tool' npm ci --prefix dist/mutation/tool --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@

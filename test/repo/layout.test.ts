@@ -189,8 +189,9 @@ test('the program bundles only the listed packages, the agent none, and neither 
   }
 })
 
-test('package-lock.json names no registry and is the only lock file', () => {
-  assert.doesNotMatch(readFileSync(join(root, 'package-lock.json'), 'utf8'), /"resolved"/)
+test('the lock files name no registry, and all are of npm', () => {
+  for (const path of ['package-lock.json', 'test/mutation/package-lock.json'])
+    assert.doesNotMatch(readFileSync(join(root, path), 'utf8'), /"resolved"/, path)
   for (const other of ['yarn.lock', 'pnpm-lock.yaml', 'npm-shrinkwrap.json'])
     assert.ok(!existsSync(join(root, other)), other)
 })

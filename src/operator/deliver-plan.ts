@@ -35,7 +35,7 @@ interface DeliverOptions {
 /** By provider and node, the last aliases sent: a Viola or a CRD that does not know them gets them once. */
 export type SentAliases = Map<string, string>
 
-export interface DeliveryResult {
+interface Attempts {
   plan: Plan
   observed: Observed
   delivery: Delivery
@@ -43,6 +43,11 @@ export interface DeliveryResult {
   changed: Map<string, NodePlan>
   /** What the cluster has now would lose an interface, and only a part of the ports was read. */
   needsCompleteRead: boolean
+}
+
+export interface DeliveryResult extends Attempts {
+  /** The nodes of this object after delivery. A node that was just sent has the status of an older generation. */
+  nodes: readonly { node: DeliveredNode; plan: NodePlan }[]
 }
 
 /**
@@ -53,7 +58,7 @@ export interface DeliveryResult {
 export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResult> {
   const { deps, viola, providerId, log, signal } = options
   let { plan, observed } = options
-  const total: DeliveryResult = {
+  const total: Attempts = {
     ...{ plan, observed, delivery: emptyDelivery(), changed: new Map() },
     needsCompleteRead: false,
   }
@@ -84,7 +89,7 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
     total.observed = observed
     if (conflicts === 0) break
   }
-  return total
+  return { ...total, nodes: nodesAfter(total) }
 }
 
 type DueOptions = Pick<DeliverOptions, 'deps' | 'providerId' | 'down'>
@@ -105,7 +110,7 @@ function noteAliases({ deps, providerId }: DeliverOptions, nodes: readonly NodeP
     if (aliases !== undefined && accepted.has(nodeName)) deps.sentAliases.set(`${providerId} ${nodeName}`, aliases)
 }
 
-function add(total: DeliveryResult, delivery: Delivery, nodes: readonly NodePlan[]): void {
+function add(total: Attempts, delivery: Delivery, nodes: readonly NodePlan[]): void {
   for (const [node, result] of delivery.accepted) total.delivery.accepted.set(node, result)
   for (const node of delivery.removed) total.delivery.removed.add(node)
   for (const [node, message] of delivery.failures) total.delivery.failures.set(node, message)
@@ -118,10 +123,9 @@ function add(total: DeliveryResult, delivery: Delivery, nodes: readonly NodePlan
 }
 
 /** All nodes of the cluster after delivery. Undefined if Viola did not report what it stored. */
-export function deliveredAfter(result: DeliveryResult): DeliveredNode[] | undefined {
-  const { observed, delivery } = result
+export function deliveredAfter({ observed, delivery, nodes }: DeliveryResult): DeliveredNode[] | undefined {
   const after = new Map(observed.delivered.map(node => [node.nodeName, node]))
-  for (const { node } of nodesAfter(result)) after.set(node.nodeName, node)
+  for (const { node } of nodes) after.set(node.nodeName, node)
   for (const [nodeName, { specHash }] of delivery.accepted) {
     const node = after.get(nodeName)
     if (!node || specHash === undefined) return undefined
@@ -130,23 +134,7 @@ export function deliveredAfter(result: DeliveryResult): DeliveredNode[] | undefi
   return [...after.values()]
 }
 
-interface NodeAfter {
-  node: DeliveredNode
-  plan: NodePlan
-}
-
-/** Status, records and the snapshot of a sync need them. */
-const after = new WeakMap<DeliveryResult, readonly NodeAfter[]>()
-
-/** The nodes of this object after delivery. A node that was just sent has the status of an older generation. */
-export function nodesAfter(result: DeliveryResult): readonly NodeAfter[] {
-  const nodes = after.get(result) ?? findNodesAfter(result)
-  after.set(result, nodes)
-  return nodes
-}
-
-function findNodesAfter(result: DeliveryResult): NodeAfter[] {
-  const { plan, observed, delivery, changed } = result
+function nodesAfter({ plan, observed, delivery, changed }: Attempts): DeliveryResult['nodes'] {
   const delivered = new Map(observed.delivered.map(node => [node.nodeName, node]))
   const providerName = observed.delivered[0]?.providerName
   return plan.nodes.flatMap(planned => {

@@ -7,7 +7,7 @@ import type { RenumberStatus } from '../contract/renumber.ts'
 import { withoutSlash } from '../contract/url.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { SyncSettings } from './config.ts'
-import { type DeliveryResult, nodesAfter } from './deliver-plan.ts'
+import type { DeliveryResult } from './deliver-plan.ts'
 import type { EventsState } from './events/cloud-events.ts'
 import { type Inspection, removalApprovalOf } from './inspect.ts'
 import type { Observed } from './observed-state.ts'
@@ -23,7 +23,7 @@ export function findingsOf(
 ): Findings {
   const { plan, delivery } = result
   const source = keyOf(config)
-  const ours = nodesAfter(result).filter(({ node }) => node.interfaces.some(nic => nic.source === source))
+  const ours = result.nodes.filter(({ node }) => node.interfaces.some(nic => nic.source === source))
   const nodes = ours.map(({ node, plan: planned }): NodeState => {
     const isRemoved = planned.action === 'remove' || delivery.removed.has(node.nodeName)
     return isRemoved ? { nodeName: node.nodeName, state: 'Pending', reason: 'Removing' } : stateOf(node)
@@ -59,7 +59,7 @@ function renumberingOf(
   const annotation = metadata.annotations?.[openstackConfigAnnotations.renumber]
   const before = status?.renumber
   if (annotation === undefined && !before) return undefined
-  const nodes = nodesAfter(result).map(({ node }) => node)
+  const nodes = result.nodes.map(({ node }) => node)
   const reasonBefore = status?.conditions?.find(({ type }) => type === 'Renumbering')?.reason
   return nextRenumbering({ annotation, before, reasonBefore, plan: result.plan, nodes, nodesReported })
 }
@@ -67,7 +67,7 @@ function renumberingOf(
 /** A name keeps its former server while the interfaces of that server are still delivered. */
 function resolvedNamesOf({ source, vms, resolvedNames }: Observed, result: DeliveryResult): Record<string, string> {
   const delivered = new Set(
-    nodesAfter(result)
+    result.nodes
       .filter(({ node, plan }) => plan.action !== 'remove' && node.interfaces.some(nic => nic.source === source))
       .map(({ node }) => node.instanceId),
   )

@@ -11,14 +11,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { BusSecrets } from './bus-secrets.ts'
 import type { SyncSettings } from './config.ts'
 import type { Delivery } from './deliver.ts'
-import {
-  type DeliveryResult,
-  deliveredAfter,
-  deliverPlan,
-  nodesAfter,
-  nodesDue,
-  type SentAliases,
-} from './deliver-plan.ts'
+import { type DeliveryResult, deliveredAfter, deliverPlan, nodesDue, type SentAliases } from './deliver-plan.ts'
 import type { CloudEvents } from './events/cloud-events.ts'
 import { interestOf } from './events/interests.ts'
 import { findingsOf } from './findings.ts'
@@ -164,7 +157,7 @@ function unreadyPorts({ nodes, verdicts }: Findings, result: DeliveryResult): st
   // All interfaces of a configured node are ready. To compare each of thousands would cost more than the rest of a sync.
   const configured = new Set(nodes.flatMap(({ nodeName, state }) => (state === 'Configured' ? [nodeName] : [])))
   const ready = new Set(
-    nodesAfter(result).flatMap(({ node }) =>
+    result.nodes.flatMap(({ node }) =>
       node.interfaces.filter(nic => configured.has(node.nodeName) || isReady(nic, node)).map(({ portId }) => portId),
     ),
   )
@@ -190,7 +183,7 @@ async function record(deps: SyncDeps, providerId: string, result: DeliveryResult
     if (action === 'send') records.noteDelivered(providerId, changedNics, stored)
     await giveWay()
   }
-  for (const { node, plan } of nodesAfter(result)) {
+  for (const { node, plan } of result.nodes) {
     records.noteNames(providerId, plan, result.observed.source)
     const why = plan.why.join('; ')
     if (delivery.removed.has(node.nodeName) || plan.action === 'remove')

@@ -16,7 +16,7 @@ import { clusterId, startOperatorEnvironment } from '../operator/environment.ts'
 import { eventually } from '../support/eventually.ts'
 import { startComponent } from './component.ts'
 import { type Bench, figure, memoryOf, percentile } from './figure.ts'
-import { bareLoop } from './operator.ts'
+import { bareLoop, must } from './operator.ts'
 
 const fleet = { vms: 20_000, objects: 4 }
 const callMs = 20
@@ -78,17 +78,13 @@ export async function measureFleet(program: string, { vms, objects }: typeof fle
       credentials: { openstackProviderID: 'p', k8sProviderID: clusterId, projectID: projectId },
       settings: { pollFastInterval: '5s', pollSlowInterval: '5s' },
     })
-  await eventually(() => mustBe(viola.nodes() === vms), { within, every: 20 })
+  await eventually(() => must(viola.nodes() === vms), { within, every: 20 })
   const deliveredMs = performance.now() - started
   const calls = cloud.calls()
-  await eventually(async () => mustBe((await syncsOf(operator.url)).unchanged >= objects), { within, every: 1_000 })
+  await eventually(async () => must((await syncsOf(operator.url)).unchanged >= objects), { within, every: 1_000 })
   await probe.stop()
   const { failed } = await syncsOf(operator.url)
   return { deliveredMs, calls, bareMs, idleMiB, maxMiB: memoryOf(operator.pid, 'VmHWM'), failed, healthz }
-}
-
-function mustBe(condition: boolean): void {
-  if (!condition) throw new Error('not yet')
 }
 
 async function syncsOf(operator: string): Promise<{ unchanged: number; failed: number }> {

@@ -157,7 +157,7 @@ async function measureOperator(program: string, vms: number) {
   }
 }
 
-function must(condition: boolean | undefined): void {
+export function must(condition: boolean | undefined): void {
   if (!condition) throw new Error('not yet')
 }
 

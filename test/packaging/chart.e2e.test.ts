@@ -126,6 +126,7 @@ const exampleValues = {
   'private-ca.yaml': 'mgmt',
   'registry-mirror.yaml': 'production',
   'air-gapped.yaml': 'production',
+  'kustomize-operator.yaml': 'production',
 }
 for (const [example, type] of Object.entries(exampleValues))
   test(`helm and a real API server accept the example ${example}`, async () => {

@@ -2,8 +2,8 @@
  * The installed chart: all components from images, as Pods on a real kubelet with their own ServiceAccounts. The cloud is that
  * of the sandbox, with one server (w1) that is the node and has one port.
  *
- * The rig has no CNI plugin, kube-proxy, DNS or scheduler: the components use the host network, and the test binds their Pods
- * to the node.
+ * Without `hasNetwork` the rig has no CNI plugin, kube-proxy or DNS, and the components use the host network. It has no scheduler: the
+ * test binds their Pods to the node.
  */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -30,8 +30,16 @@ import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
 import { silent } from '../../src/telemetry/log.ts'
+import { cniPlugins } from '../rigs/cni/rig.ts'
 import { type Helm, openHelm } from '../rigs/helm/rig.ts'
-import { type ControlPlane, type RigNode, startControlPlane, startNode } from '../rigs/kubernetes/rig.ts'
+import {
+  type ControlPlane,
+  type PodNetwork,
+  type RigNode,
+  startControlPlane,
+  startNode,
+  startPodNetwork,
+} from '../rigs/kubernetes/rig.ts'
 import { bindPods, podReport } from '../support/deployed-pods.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -58,6 +66,10 @@ export interface Deployed {
   values(imageTag: string): string[]
   /** A file with the values that this cluster needs. */
   rigValues: string
+  /** Only with the option of that name. */
+  network: PodNetwork | undefined
+  /** Binds the Pods of another namespace to the node. */
+  bindPodsOf(namespace: string): void
   /** Runs helm, which must succeed, and waits until all components are ready. */
   deploy(args: readonly string[]): Promise<void>
   /** Attaches the port of w1 and waits until it is a NIC. The OpenstackConfig also selects the other VMs. */
@@ -72,9 +84,12 @@ export interface DeployedOptions {
   ownImages?: boolean
   /** Directories with the archives of other images. */
   moreImages?: readonly string[]
+  /** True: Pods and Services have a network. */
+  hasNetwork?: boolean
 }
 
-export async function startDeployed({ ownImages = true, moreImages = [] }: DeployedOptions = {}): Promise<Deployed> {
+export async function startDeployed(options: DeployedOptions = {}): Promise<Deployed> {
+  const { ownImages = true, moreImages = [], hasNetwork = false } = options
   const home = await mkdtemp(join(tmpdir(), 'multinic-deployed-'))
   const helm = await openHelm(home)
   const cp = await startControlPlane()
@@ -84,11 +99,18 @@ export async function startDeployed({ ownImages = true, moreImages = [] }: Deplo
   const server = addServer(cloudState, 'w1')
   const subnet = addSubnet(cloudState, { name: 'storage', cidr: '10.10.0.0/24', mtu: 1450 })
   const port = addPort(cloudState, { server, subnet, address: '10.10.0.10' })
-  const node = await startNode(cp, { name: 'w1', uuid: server.id, macs: [port.macAddress] })
+  const network = hasNetwork ? await startPodNetwork(cp, await cniPlugins()) : undefined
+  const node = await startNode(cp, {
+    ...{ name: 'w1', uuid: server.id, macs: [port.macAddress] },
+    ...(network && { network }),
+  })
   for (const dir of [...(ownImages ? [await writeOwnImages(home)] : []), ...moreImages])
     await node.exec(join(root, 'scripts/images-load.sh'), [dir], { env: { RUNTIME: 'ctr' } })
   const scheduling = new AbortController()
-  void bindPods(kube, { namespace, node: 'w1', signal: scheduling.signal })
+  const bindPodsOf = (name: string) => {
+    void bindPods(kube, { namespace: name, node: 'w1', signal: scheduling.signal })
+  }
+  bindPodsOf(namespace)
 
   const reporting = async (check: () => Promise<void>) => {
     try {
@@ -118,7 +140,7 @@ export async function startDeployed({ ownImages = true, moreImages = [] }: Deplo
   ]
   const soon: Deployed['soon'] = check => reporting(() => eventually(check, { within, every: 250 }))
   return {
-    ...{ cp, node, kube, helm, cloud, cloudState, server, subnet, port, values, rigValues, soon },
+    ...{ cp, node, kube, helm, cloud, cloudState, server, subnet, port, network, bindPodsOf, values, rigValues, soon },
     deploy: async args => {
       const { code, stderr } = await helm([...args, '--namespace', namespace], cp.kubeconfig)
       assert.equal(code, 0, stderr)
@@ -148,6 +170,7 @@ export async function startDeployed({ ownImages = true, moreImages = [] }: Deplo
     close: async () => {
       scheduling.abort()
       await node.close()
+      await network?.close()
       await kube.close()
       await cloud.close()
       await cp.close()

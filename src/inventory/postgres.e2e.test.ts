@@ -14,6 +14,7 @@ import { inventoryStoreConformance } from '../../test/conformance/inventory-stor
 import { type Postgres, startPostgres } from '../../test/rigs/postgres/rig.ts'
 import { adminCaller } from '../../test/support/access.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { startFrozenProxy } from '../../test/support/frozen-proxy.ts'
 import { aReadyWrite, aWrite } from '../../test/support/inventory.ts'
 import { assertReached, fuzzInventory, seeds } from '../../test/support/inventory-fuzz.ts'
 import { startTargetCluster } from '../../test/support/target-cluster.ts'
@@ -270,6 +271,23 @@ test('a killed PostgreSQL loses no acknowledged write, and the inventory recover
     body.destroy()
     await reading
     await inventory.close()
+  }
+})
+
+test('after a failover without a packet of the old server, one query fails and the next one is answered', async () => {
+  const url = new URL(await newDatabase())
+  const proxy = await startFrozenProxy(`http://${url.host}`)
+  url.host = new URL(proxy.url).host
+  const store = await openStore({ path: noFile(), databaseUrl: url.href, log })
+  try {
+    await store.put([aWrite('a')])
+    proxy.lose()
+    await assert.rejects(store.put([aWrite('b')]), /inventory database unavailable: Query read timeout/)
+    await store.put([aWrite('c')])
+    assert.deepEqual((await store.list()).map(({ nodeName }) => nodeName).sort(), ['a', 'c'])
+  } finally {
+    await store.close()
+    await proxy.close()
   }
 })
 

@@ -179,9 +179,19 @@ function kyselyOver(pool: pg.Pool, check: () => void): Database {
   async function connect(): Promise<PostgresPoolClient> {
     check()
     const client = await pool.connect().catch(throwUnavailable)
-    const query = (text: string, values: readonly unknown[]) =>
-      client.query({ name: statementName(text), text, values: values.map(withoutNul) }).catch(throwUnavailable)
-    return { query, release: (destroy?: boolean) => client.release(destroy) } as unknown as PostgresPoolClient
+    // Of a query without an answer. A later query on this connection would wait for that answer too.
+    let failure: unknown
+    const query = async (text: string, values: readonly unknown[]) => {
+      if (failure) throw failure
+      try {
+        return await client.query({ name: statementName(text), text, values: values.map(withoutNul) })
+      } catch (error) {
+        if (!hasAnswer(error)) failure = unavailable(causeOf(error))
+        return throwUnavailable(error)
+      }
+    }
+    const release = (destroy = false) => client.release(destroy || failure !== undefined)
+    return { query, release } as unknown as PostgresPoolClient
   }
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: { connect, end: async () => {}, options: {} } }) })
 }
@@ -195,10 +205,14 @@ function throwUnavailable(error: unknown): never {
   throw isUnavailable(error) ? unavailable(causeOf(error)) : error
 }
 
-/** Errors of the server have a severity; all others are connection errors. */
 function isUnavailable(error: unknown): boolean {
-  const { severity, code = '' } = error as { severity?: string; code?: string }
-  return severity === undefined || /^(08|53|57)/.test(code) || code === '25006'
+  const { code = '' } = error as { code?: string }
+  return !hasAnswer(error) || /^(08|53|57)/.test(code) || code === '25006'
+}
+
+/** Errors of the server have a severity; all others are connection errors. */
+function hasAnswer(error: unknown): boolean {
+  return (error as { severity?: string }).severity !== undefined
 }
 
 function unavailable(cause: string | undefined): HttpProblem {

@@ -7,12 +7,15 @@ export interface FrozenProxy {
   url: string
   freeze(): void
   thaw(): void
+  /** Drops the data of all open connections for good. Later connections work, as those to another server after a failover. */
+  lose(): void
   close(): Promise<void>
 }
 
 export async function startFrozenProxy(target: string): Promise<FrozenProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
+  const lost = new WeakSet<Socket>()
   let frozen = false
   const server = createServer(client => {
     const upstream = connect(Number(port), hostname)
@@ -22,7 +25,7 @@ export async function startFrozenProxy(target: string): Promise<FrozenProxy> {
     ] as const) {
       sockets.add(from)
       from.on('data', data => {
-        if (!frozen) to.write(data)
+        if (!frozen && !lost.has(from)) to.write(data)
       })
       from.on('error', () => {})
       from.on('close', () => {
@@ -40,6 +43,9 @@ export async function startFrozenProxy(target: string): Promise<FrozenProxy> {
     },
     thaw() {
       frozen = false
+    },
+    lose() {
+      for (const socket of sockets) lost.add(socket)
     },
     async close() {
       for (const socket of sockets) socket.destroy()

@@ -75,6 +75,8 @@ export interface Http {
 }
 
 const connectTimeoutMs = 5_000
+/** The kernel then sends ten probes in 10 s, and closes an idle connection whose server has vanished. */
+const keepAliveInitialDelay = 5_000
 /** Three heartbeats of a stream. */
 const maxSilenceMs = 45_000
 /** setTimeout overflows above 2^31-1 and fires after 1 ms. */
@@ -212,7 +214,7 @@ function dispatcherFor({ tls = {}, proxies, timeoutMs, connections = 16 }: HttpO
     headersTimeout: timeoutMs + 1_000,
     bodyTimeout: timeoutMs + 1_000,
     keepAliveTimeout: 30_000,
-    connect: { timeout: Math.min(connectTimeoutMs, timeoutMs), lookup: lookUp, ...secure },
+    connect: { timeout: Math.min(connectTimeoutMs, timeoutMs), lookup: lookUp, keepAliveInitialDelay, ...secure },
   }
   if (!proxies?.http && !proxies?.https) return new Agent(common)
   return new EnvHttpProxyAgent({

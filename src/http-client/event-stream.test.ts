@@ -24,8 +24,8 @@ async function eventsOf(chunks: Iterable<string>, everyMs = 0): Promise<{ events
 test('an event has a type and data, in any pieces; comments and other fields are skipped', async () => {
   const text = ': alive\n\nid: 1\nevent: updated\ndata: {"name":"é"}\n\ndata: 2\n\n'
   const expected = [
-    { type: 'updated', data: { name: 'é' } },
-    { type: '', data: 2 },
+    { type: 'updated', data: { name: 'é' }, length: 13 },
+    { type: '', data: 2, length: 2 },
   ]
   assert.deepEqual((await eventsOf([text])).events, expected)
   assert.deepEqual((await eventsOf(text)).events, expected)

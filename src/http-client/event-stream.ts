@@ -7,6 +7,8 @@ export interface ServerEvent {
   /** Empty if the server names none. */
   type: string
   data: unknown
+  /** Of the data, in characters. */
+  length: number
 }
 
 const maxEventBytes = 64 * 1024
@@ -35,7 +37,8 @@ export async function* eventsIn(
     for (const line of lines) {
       if (line.startsWith('event:')) type = line.slice('event:'.length).trim()
       if (!line.startsWith('data:')) continue
-      yield { type, data: JSON.parse(line.slice('data:'.length)) }
+      const data = line.slice('data:'.length)
+      yield { type, data: JSON.parse(data), length: data.length }
       type = ''
     }
     bytes += chunk.length

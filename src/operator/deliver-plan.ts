@@ -4,7 +4,7 @@
 import { inTurns } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type Delivery, deliver, emptyDelivery, logDelivered } from './deliver.ts'
-import { listDelivered } from './inspect.ts'
+import { listDelivered, withDelivered } from './inspect.ts'
 import type { Locks } from './locks.ts'
 import type { DeliveredNode, Observed } from './observed-state.ts'
 import type { PendingDeletions } from './pending-deletions.ts'
@@ -21,6 +21,7 @@ interface DeliverOptions {
   viola: ViolaClient
   providerId: string
   observed: Observed
+  cluster: readonly DeliveredNode[]
   /** Viola reports what is delivered, and refuses a plan that is based on another state. */
   nodesReported: boolean
   plan: Plan
@@ -38,6 +39,8 @@ export type SentAliases = Map<string, string>
 interface Attempts {
   plan: Plan
   observed: Observed
+  /** As it was before the last attempt. */
+  cluster: readonly DeliveredNode[]
   delivery: Delivery
   /** Nodes that were sent or removed because they differ. */
   changed: Map<string, NodePlan>
@@ -57,9 +60,9 @@ export interface DeliveryResult extends Attempts {
  */
 export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResult> {
   const { deps, viola, providerId, log, signal } = options
-  let { plan, observed } = options
+  let { plan, observed, cluster } = options
   const total: Attempts = {
-    ...{ plan, observed, delivery: emptyDelivery(), changed: new Map() },
+    ...{ plan, observed, cluster, delivery: emptyDelivery(), changed: new Map() },
     needsCompleteRead: false,
   }
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
@@ -69,11 +72,12 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
     const keys = [...vmIds].map(vmId => `${providerId} ${vmId}`)
     const conflicts = await deps.locks.hold(keys, async () => {
       const isGuarded = attempt === 1 && options.nodesReported
-      const delivered = isGuarded ? observed.delivered : (await listDelivered(viola, signal)).nodes
-      if (delivered !== observed.delivered) {
-        observed = { ...observed, delivered }
+      const now = isGuarded ? cluster : (await listDelivered(viola, signal)).nodes
+      if (now !== cluster) {
+        cluster = now
+        observed = await withDelivered(cluster, observed)
         plan = await inTurns(planSteps(observed))
-        total.needsCompleteRead = options.isTargeted && isRemoving(plan, delivered)
+        total.needsCompleteRead = options.isTargeted && isRemoving({ plan, observed })
         if (total.needsCompleteRead) return 0
       }
       const nodes = nodesDue(options, plan, attempt).filter(node => vmIds.has(node.instanceId))
@@ -85,8 +89,7 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
       for (const node of nodes) if (delivery.removed.has(node.nodeName)) deps.pendingDeletions.add(providerId, node)
       return delivery.conflicts.size
     })
-    total.plan = plan
-    total.observed = observed
+    Object.assign(total, { plan, observed, cluster })
     if (conflicts === 0) break
   }
   return { ...total, nodes: nodesAfter(total) }
@@ -123,20 +126,22 @@ function add(total: Attempts, delivery: Delivery, nodes: readonly NodePlan[]): v
 }
 
 /** All nodes of the cluster after delivery. Undefined if Viola did not report what it stored. */
-export function deliveredAfter({ observed, delivery, nodes }: DeliveryResult): DeliveredNode[] | undefined {
-  const after = new Map(observed.delivered.map(node => [node.nodeName, node]))
-  for (const { node } of nodes) after.set(node.nodeName, node)
+export function clusterAfter({ cluster, delivery, nodes }: DeliveryResult): readonly DeliveredNode[] | undefined {
+  if (delivery.accepted.size === 0) return cluster
+  const after = new Map(nodes.map(({ node }) => [node.nodeName, node]))
   for (const [nodeName, { specHash }] of delivery.accepted) {
     const node = after.get(nodeName)
     if (!node || specHash === undefined) return undefined
     after.set(nodeName, { ...node, specHash })
   }
-  return [...after.values()]
+  const known = new Set(cluster.map(({ nodeName }) => nodeName))
+  const added = [...after.values()].filter(({ nodeName }) => !known.has(nodeName))
+  return [...cluster.map(node => after.get(node.nodeName) ?? node), ...added]
 }
 
-function nodesAfter({ plan, observed, delivery, changed }: Attempts): DeliveryResult['nodes'] {
+function nodesAfter({ plan, observed, cluster, delivery, changed }: Attempts): DeliveryResult['nodes'] {
   const delivered = new Map(observed.delivered.map(node => [node.nodeName, node]))
-  const providerName = observed.delivered[0]?.providerName
+  const providerName = cluster[0]?.providerName
   return plan.nodes.flatMap(planned => {
     const { nodeName, instanceId, instanceName, interfaces } = planned
     const before = delivered.get(nodeName)

@@ -1,8 +1,10 @@
-/** One list for all objects of a Viola and provider: read when something changed, and kept current by the stream. */
+/** One list for all objects of a Viola and provider: read once, and kept current by the stream and our own writes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type StreamingViola, sendEvent, startStreamingViola } from '../../test/operator/viola-stream.ts'
+import { type StreamingViola, sendEvent, startStreamingViola, toWire } from '../../test/operator/viola-stream.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import type { ViolaNodeConfig } from '../contract/viola.ts'
+import type { DeliveredListOptions } from './delivered-list.ts'
 import type { Concerned } from './viola-client.ts'
 
 const minute = 60_000
@@ -23,13 +25,13 @@ function namesOf(concerned: Concerned): string[] | 'all' {
 }
 
 async function statesOf({ client }: StreamingViola, maxAgeMs = minute): Promise<string[]> {
-  const { nodes } = await client.list(undefined, maxAgeMs)
+  const { nodes } = await client.list(undefined, { maxAgeMs })
   return nodes.map(({ nodeName, generation, status }) => `${nodeName} ${generation} ${status?.state}`)
 }
 
 /** A Viola with two nodes, listed once, with an open stream that reported no difference. */
-async function aListedViola(now?: () => number) {
-  const viola = await startStreamingViola(now)
+async function aListedViola(options?: DeliveredListOptions) {
+  const viola = await startStreamingViola(options)
   viola.change({ nodeName: 'worker-1', sources: ['ns/a', 'ns/b'] })
   viola.change({ nodeName: 'worker-2', sources: ['ns/b'] })
   await statesOf(viola)
@@ -42,11 +44,11 @@ async function aListedViola(now?: () => number) {
 test('a status comes from the stream, without a call, and concerns the objects with interfaces on the node', async () => {
   await using given = await aListedViola()
   const { viola, watch } = given
-  const { nodes: before } = await viola.client.list(undefined, minute)
+  const { nodes: before } = await viola.client.list(undefined, { maxAgeMs: minute })
   viola.change({ nodeName: 'worker-1', state: 'Configured' })
   await eventually(() => assert.deepEqual(watch.concerned, [['ns/a', 'ns/b']]))
   assert.deepEqual(await statesOf(viola), ['worker-1 1 Configured', 'worker-2 1 Pending'])
-  const { nodes } = await viola.client.list(undefined, minute)
+  const { nodes } = await viola.client.list(undefined, { maxAgeMs: minute })
   assert.equal(nodes[0]?.interfaces, before[0]?.interfaces)
   assert.equal(nodes[1], before[1])
   assert.equal(viola.lists(), 1)
@@ -59,34 +61,36 @@ test('a status that is already known concerns nobody', async () => {
   await eventually(() => assert.deepEqual(watch.concerned, [[]]))
 })
 
-for (const [name, act, concerned, states] of [
+for (const [name, act, concerned, states, lists] of [
   [
     'changed',
     (viola: StreamingViola) => viola.change({ nodeName: 'worker-2', generation: 2, sources: ['ns/c'] }),
     ['ns/b', 'ns/c'],
     ['worker-1 1 Pending', 'worker-2 2 Pending'],
+    2,
   ],
   [
     'added',
     (viola: StreamingViola) => viola.change({ nodeName: 'worker-3', sources: ['ns/a'] }),
     ['ns/a'],
     ['worker-1 1 Pending', 'worker-2 1 Pending', 'worker-3 1 Pending'],
+    2,
   ],
-  ['deleted', (viola: StreamingViola) => viola.remove('worker-1'), ['ns/a', 'ns/b'], ['worker-2 1 Pending']],
+  ['deleted', (viola: StreamingViola) => viola.remove('worker-1'), ['ns/a', 'ns/b'], ['worker-2 1 Pending'], 1],
 ] as const)
-  test(`a node config that is ${name} is read from Viola once`, async () => {
+  test(`a node config that somebody ${name} is ${lists > 1 ? 'read from Viola once' : 'no longer listed'}`, async () => {
     await using given = await aListedViola()
     const { viola, watch } = given
     act(viola)
     await eventually(() => assert.deepEqual(watch.concerned, [concerned]))
     for (let n = 0; n < 3; n++) assert.deepEqual(await statesOf(viola), states)
-    assert.equal(viola.lists(), 2)
+    assert.equal(viola.lists(), lists)
   })
 
-test('a list is read again after a write, also after one that ends while it is read', async () => {
+test('without a stream, a list is read again after a write, also after one that ends while it is read', async () => {
   await using viola = await startStreamingViola()
   await statesOf(viola)
-  await viola.client.post([])
+  await viola.client.post([aNode('worker-1', 'ns/a')])
   await statesOf(viola)
   assert.equal(viola.lists(), 2)
   const answer = Promise.withResolvers<void>()
@@ -101,34 +105,144 @@ test('a list is read again after a write, also after one that ends while it is r
   assert.equal(viola.lists(), 4)
 })
 
-test('a status that arrives while an older list is read is not lost', async () => {
+function aNode(nodeName: string, source: string): ViolaNodeConfig {
+  const nic = { id: 0, name: 'multinic0', macAddress: 'fa:16:3e:00:00:01', portId: 'port-0', source }
+  return { nodeName, interfaces: [nic] }
+}
+
+test('with a stream, a node that we write is in the list at once, and its event concerns nobody', async () => {
   await using given = await aListedViola()
   const { viola, watch } = given
-  await viola.client.post([])
-  const answer = Promise.withResolvers<void>()
-  viola.beforeAnswer = () => answer.promise
-  const reading = statesOf(viola)
-  await eventually(() => assert.equal(viola.lists(), 2))
-  viola.change({ nodeName: 'worker-1', state: 'Configured' })
-  await eventually(() => assert.equal(watch.concerned.length, 1))
-  answer.resolve()
-  assert.deepEqual(await reading, ['worker-1 1 Configured', 'worker-2 1 Pending'])
+  viola.onPost = ({ nodeName }) => ({ nodeName, action: 'updated', specHash: `${nodeName} 2` })
+  await viola.client.post([aNode('worker-1', 'ns/c')])
+  const { nodes } = await viola.client.list(undefined, { maxAgeMs: minute })
+  const [written] = nodes
+  assert.equal(`${written?.specHash} ${written?.generation} ${written?.status?.state}`, 'worker-1 2 2 Pending')
+  assert.deepEqual(
+    written?.interfaces.map(({ index, source }) => [index, source]),
+    [[0, 'ns/c']],
+  )
+  // The status of the generation before.
+  viola.send({ nodeName: 'worker-1', generation: 1, state: 'Configured' })
+  viola.change({ nodeName: 'worker-1', generation: 2, sources: ['ns/c'] })
+  await eventually(() => assert.equal(watch.concerned.length, 2))
+  assert.deepEqual(watch.concerned[0], [])
+  assert.deepEqual(await statesOf(viola), ['worker-1 2 Pending', 'worker-2 1 Pending'])
+  assert.equal(viola.lists(), 1)
 })
 
-test('a Viola that sends statuses without an end makes the list outdated, and fills no memory', async () => {
+for (const action of ['updated', 'unchanged'] as const)
+  test(`a write that is ${action} and did not count up the generation has the reported one`, async () => {
+    await using given = await aListedViola()
+    const { viola, watch } = given
+    viola.onPost = ({ nodeName }) => ({ nodeName, action, specHash: `${nodeName} 1` })
+    await viola.client.post([aNode('worker-1', 'ns/a')])
+    viola.change({ nodeName: 'worker-1', state: 'Configured' })
+    await eventually(() => assert.equal(watch.concerned.length, 1))
+    assert.deepEqual(await statesOf(viola), ['worker-1 1 Configured', 'worker-2 1 Pending'])
+    assert.equal(viola.lists(), 1)
+  })
+
+test('a write that changed only names is in the list after its event', async () => {
   await using given = await aListedViola()
-  const { viola, watch } = given
-  const send = (count: number) => {
-    for (let n = 0; n < count; n++) viola.change({ nodeName: 'worker-1', state: n % 2 ? 'Failed' : 'InProgress' })
-  }
-  send(500)
-  await eventually(() => assert.equal(watch.concerned.length, 500))
-  await statesOf(viola)
+  const { viola } = given
+  const { nodes: before } = await viola.client.list(undefined, { maxAgeMs: minute })
+  viola.onPost = ({ nodeName }) => ({ nodeName, action: 'unchanged', specHash: `${nodeName} 1` })
+  await viola.client.post([aNode('worker-1', 'ns/a')])
+  assert.deepEqual((await viola.client.list(undefined, { maxAgeMs: minute })).nodes, before)
+  const named = { ...toWire({ nodeName: 'worker-1', generation: 2, sources: ['ns/a'], state: 'Pending' }) }
+  for (const stream of viola.streams) sendEvent(stream, 'updated', { ...named, specHash: 'worker-1 1' })
+  await eventually(async () => assert.match(String(await statesOf(viola)), /^worker-1 2 /))
+  assert.equal((await viola.client.list(undefined, { maxAgeMs: minute })).nodes[0]?.interfaces.length, 1)
   assert.equal(viola.lists(), 1)
-  send(1)
-  await eventually(() => assert.equal(watch.concerned.length, 501))
+})
+
+for (const [name, onPost] of [
+  ['no specHash', ({ nodeName }: ViolaNodeConfig) => ({ nodeName, action: 'updated' as const })],
+  ['no result', () => ({ nodeName: 'another', action: 'updated' as const })],
+] as const)
+  test(`a write with ${name} in its answer makes the list outdated`, async () => {
+    await using given = await aListedViola()
+    const { viola } = given
+    viola.onPost = onPost
+    await viola.client.post([aNode('worker-1', 'ns/a')])
+    await statesOf(viola)
+    assert.equal(viola.lists(), 2)
+  })
+
+test('a write that fails makes the list outdated: Viola may have stored it', async () => {
+  await using given = await aListedViola()
+  const { viola } = given
+  await assert.rejects(viola.client.post([aNode('worker-1', 'ns/a')], AbortSignal.abort()))
   await statesOf(viola)
   assert.equal(viola.lists(), 2)
+})
+
+test('a node that Viola refuses stays as it is', async () => {
+  await using given = await aListedViola()
+  const { viola } = given
+  viola.onPost = ({ nodeName }) => ({
+    nodeName,
+    action: nodeName === 'worker-1' ? 'conflict' : 'failed',
+    specHash: 'x',
+  })
+  await viola.client.post([aNode('worker-1', 'ns/a'), aNode('worker-2', 'ns/a')])
+  const { nodes } = await viola.client.list(undefined, { maxAgeMs: minute })
+  assert.deepEqual(
+    nodes.map(({ specHash }) => specHash),
+    ['worker-1 1', 'worker-2 1'],
+  )
+  assert.equal(viola.lists(), 1)
+})
+
+test('a reader that accepts only a list of the stream reads without one', async () => {
+  await using given = await aListedViola()
+  const { viola, watch } = given
+  const streamed = { maxAgeMs: 0, maxStreamedMs: minute }
+  await viola.client.list(undefined, streamed)
+  assert.equal(viola.lists(), 1)
+  watch.stop()
+  await eventually(() => assert.equal(viola.streams.length, 0))
+  for (const lists of [2, 3]) {
+    await viola.client.list(undefined, streamed)
+    assert.equal(viola.lists(), lists)
+  }
+})
+
+for (const [name, act, expected] of [
+  [
+    'changed',
+    (viola: StreamingViola) => viola.change({ nodeName: 'worker-1', state: 'Configured' }),
+    ['worker-1 1 Configured', 'worker-2 1 Pending'],
+  ],
+  ['deleted', (viola: StreamingViola) => viola.remove('worker-1'), ['worker-2 1 Pending']],
+] as const)
+  test(`a node that is ${name} while an older list is read is not lost`, async () => {
+    await using given = await aListedViola()
+    const { viola, watch } = given
+    const answer = Promise.withResolvers<void>()
+    viola.beforeAnswer = () => answer.promise
+    const reading = statesOf(viola, 0)
+    await eventually(() => assert.equal(viola.lists(), 2))
+    act(viola)
+    await eventually(() => assert.equal(watch.concerned.length, 1))
+    answer.resolve()
+    assert.deepEqual(await reading, expected)
+  })
+
+test('a Viola that streams without an end makes the list outdated, and fills no memory', async () => {
+  await using given = await aListedViola({ maxTakenLength: 20_000 })
+  const { viola, watch } = given
+  const send = async (count: number) => {
+    const before = watch.concerned.length
+    for (let n = 0; n < count; n++) viola.change({ nodeName: 'worker-1', state: n % 2 ? 'Failed' : 'InProgress' })
+    await eventually(() => assert.equal(watch.concerned.length, before + count))
+    await statesOf(viola)
+    return viola.lists()
+  }
+  assert.equal(await send(10), 1)
+  assert.equal(await send(100), 2)
+  assert.equal(await send(10), 2)
 })
 
 test('a list that is read first and ends last does not replace a newer one', async () => {
@@ -148,7 +262,7 @@ test('a list that is read first and ends last does not replace a newer one', asy
 
 test('without a stream, all objects together read the list once in the time that they allow', async () => {
   let time = 0
-  await using viola = await startStreamingViola(() => time)
+  await using viola = await startStreamingViola({ now: () => time })
   for (; time < 5 * minute; time += 1_000) await Promise.all([statesOf(viola), statesOf(viola)])
   assert.ok(viola.lists() <= 6, `${viola.lists()} lists in five minutes`)
   await statesOf(viola, 0)

@@ -1,12 +1,14 @@
 /**
- * The list of node configs of one Viola and provider, shared by its objects: read once, then kept current by the stream.
+ * The list of node configs of one Viola and provider, shared by its objects: read once, then kept current by the stream and
+ * by the results of our writes.
  *
- * A changed status is taken from the stream. Any other change, a write of ours and the end of the stream only mark the list
- * as outdated, so that the next reader asks Viola. A list without a stream is outdated after the time that its reader allows.
+ * Without a stream, every write makes the list outdated, and so does the end of the stream: the next reader asks Viola.
  */
+import { fromWireInterfaces, type WireInterface } from '../contract/interfaces.ts'
 import { equalJson } from '../contract/json.ts'
+import type { ViolaNodeConfig } from '../contract/viola.ts'
 import type { DeliveredNode } from './observed-state.ts'
-import type { Concerned, DeliveredNodes, NodeConfigEvent, ViolaClient } from './viola-client.ts'
+import type { Concerned, DeliveredNodes, NodeConfigEvent, PostOutcome, ViolaClient } from './viola-client.ts'
 
 /** A client that asks Viola for every list. */
 export type UnsharedViola = Omit<ViolaClient, 'list' | 'watchNodeConfigs'> & {
@@ -22,18 +24,33 @@ interface KnownList {
   readAt: number
 }
 
-/** Statuses that are taken from the stream before the list is read again: a list has a limit of its size, a stream has none. */
-const maxTaken = 500
+export interface DeliveredListOptions {
+  now?: () => number
+  /** What is taken from the stream before the list is read again: a list has a limit of its size, a stream has none. */
+  maxTakenLength?: number
+}
 
-export function withDeliveredList(viola: UnsharedViola, now = () => performance.now()): ViolaClient {
+/** A node as it is now, or undefined if it was deleted. */
+interface Change {
+  node: DeliveredNode | undefined
+  /** Written by us. Anything else is from the stream. */
+  isOurs: boolean
+  length: number
+}
+
+export function withDeliveredList(
+  viola: UnsharedViola,
+  { now = () => performance.now(), maxTakenLength = 32 * 1024 * 1024 }: DeliveredListOptions = {},
+): ViolaClient {
   let known: KnownList | undefined
   /** Counts what outdates lists, also those that are being read. */
   let outdated = 0
   let readOutdated = -1
-  /** Statuses that arrive while lists are being read: a list may be older. */
-  const arriving = new Map<string, DeliveredNode>()
+  let isStreaming = false
+  /** Changes while lists are being read, by the name of the node: a list may be older. */
+  const arriving = new Map<string, Change>()
   let reading = 0
-  let taken = 0
+  let takenLength = 0
   /** The last read that others may share, and what had outdated lists before it. */
   let current: { before: number; list: Promise<DeliveredNodes> } | undefined
 
@@ -47,52 +64,77 @@ export function withDeliveredList(viola: UnsharedViola, now = () => performance.
       const isKnown = known?.list?.nodes === list.nodes
       known = known && isKnown ? { ...known, readAt } : toKnown(list, readAt)
       readOutdated = before
-      taken = 0
-      for (const node of arriving.values()) update(node)
+      takenLength = 0
+      for (const [nodeName, change] of arriving) take(nodeName, change)
       return listOf(known)
     } finally {
       if (--reading === 0) arriving.clear()
     }
   }
 
-  /** Takes over a changed status. Reports whether the node differs from the known one. */
-  function update(node: DeliveredNode): boolean {
-    const before = known?.byName.get(node.nodeName)
-    const isSameConfig = before?.specHash === node.specHash && before.generation === node.generation
-    if (!known || !before || !isSameConfig) {
-      outdated++
-      return true
-    }
-    if (equalJson(before.status ?? null, node.status ?? null)) return false
-    if (++taken > maxTaken) {
-      outdated++
-      return true
-    }
-    const { status: _, ...config } = before
-    known.byName.set(node.nodeName, { ...config, ...(node.status && { status: node.status }) })
+  /** Takes over a change. Reports whether the node differs from the known one. */
+  function take(nodeName: string, { node, isOurs }: Change): boolean {
+    if (!known) return true
+    const before = known.byName.get(nodeName)
+    const isSameSpec = before?.specHash === node?.specHash
+    const isSameConfig = isSameSpec && before?.generation === node?.generation
+    if (isSameConfig && equalJson(withoutInterfaces(before), withoutInterfaces(node))) return false
+    // From before our last write of this node.
+    if (before && node && node.generation < before.generation && !isSameSpec) return false
     known.list = undefined
+    if (!node) known.byName.delete(nodeName)
+    else if (isSameConfig && before) known.byName.set(nodeName, { ...node, interfaces: before.interfaces })
+    else if (isSameSpec || isOurs) known.byName.set(nodeName, node)
+    // Somebody else wrote it: only the list has who it was, and whether the node is still of this provider.
+    else outdated++
     return true
+  }
+
+  /** Takes over a change now and, because a list that is being read may be older, also after that. */
+  function note(nodeName: string, change: Change): boolean {
+    takenLength += change.length
+    if (takenLength > maxTakenLength) {
+      outdated++
+      return true
+    }
+    if (reading > 0) arriving.set(nodeName, change)
+    return take(nodeName, change)
   }
 
   function concernedBy(event: NodeConfigEvent): Concerned {
     if (event.type === 'synced') {
+      isStreaming = true
       if (!event.isListed) outdated++
       return event.isListed ? new Set() : 'all'
     }
-    const { node } = event
+    const { type, node, length } = event
     const before = known?.byName.get(node.nodeName)
-    if (reading > 0 && arriving.size < maxTaken) arriving.set(node.nodeName, node)
-    else if (reading > 0) outdated++
-    if (event.type === 'deleted') outdated++
-    else if (!update(node)) return new Set()
+    const change = { node: type === 'deleted' ? undefined : node, isOurs: false, length }
+    if (!note(node.nodeName, change)) return new Set()
     return new Set([before, node].flatMap(one => one?.interfaces.flatMap(({ source }) => source ?? []) ?? []))
+  }
+
+  /** Takes over what Viola accepted. Reports whether that is all that the write can have changed. */
+  function noteAccepted(nodes: readonly ViolaNodeConfig[], { results }: PostOutcome): boolean {
+    if (!isStreaming) return false
+    for (const node of nodes) {
+      const { action, specHash } = results.get(node.nodeName) ?? {}
+      if (action === 'conflict' || action === 'failed') continue
+      const before = known?.byName.get(node.nodeName)
+      // The names of its interfaces may be new. The stream reports them.
+      if (action === 'unchanged' && before?.specHash === specHash) continue
+      if (specHash === undefined || node.interfaces.length === 0) return false
+      note(node.nodeName, { node: { ...toDelivered(node, before), specHash }, isOurs: true, length: 0 })
+    }
+    return true
   }
 
   return {
     ...viola,
-    async list(signal, maxAgeMs = 0) {
-      if (maxAgeMs === 0) return read(signal)
-      if (known && readOutdated === outdated && now() - known.readAt < maxAgeMs) return listOf(known)
+    async list(signal, { maxAgeMs = 0, maxStreamedMs = maxAgeMs } = {}) {
+      const maxMs = isStreaming ? maxStreamedMs : maxAgeMs
+      if (maxMs === 0) return read(signal)
+      if (known && readOutdated === outdated && now() - known.readAt < maxMs) return listOf(known)
       // The signal of another reader may end its read.
       const shared = current?.before === outdated ? await current.list.catch(() => undefined) : undefined
       if (shared) return shared
@@ -102,11 +144,14 @@ export function withDeliveredList(viola: UnsharedViola, now = () => performance.
         if (current === started) current = undefined
       })
     },
-    async post(...request) {
+    async post(nodes, ...request) {
+      let isKnown = false
       try {
-        return await viola.post(...request)
+        const outcome = await viola.post(nodes, ...request)
+        isKnown = noteAccepted(nodes, outcome)
+        return outcome
       } finally {
-        outdated++
+        if (!isKnown) outdated++
       }
     },
     async remove(...request) {
@@ -120,9 +165,30 @@ export function withDeliveredList(viola: UnsharedViola, now = () => performance.
       try {
         for await (const event of viola.watchNodeConfigs(signal)) yield concernedBy(event)
       } finally {
+        isStreaming = false
         outdated++
       }
     },
+  }
+}
+
+function withoutInterfaces(node: DeliveredNode | undefined): object {
+  const { interfaces: _, ...rest } = node ?? { interfaces: [] }
+  return rest
+}
+
+/** A node that Viola just accepted. It reports the generation later: until then it is the next one. */
+function toDelivered(node: ViolaNodeConfig, before: DeliveredNode | undefined): Omit<DeliveredNode, 'specHash'> {
+  const { nodeName, instanceId, instanceName, interfaces } = node
+  const { providerName, status, generation = 0 } = before ?? {}
+  return {
+    nodeName,
+    generation: generation + 1,
+    interfaces: fromWireInterfaces(interfaces as WireInterface[]),
+    ...(instanceId !== undefined && { instanceId }),
+    ...(instanceName !== undefined && { instanceName }),
+    ...(providerName !== undefined && { providerName }),
+    ...(status && { status }),
   }
 }
 

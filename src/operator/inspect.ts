@@ -7,6 +7,7 @@ import { type OpenstackConfig, openstackConfigAnnotations, providerIdOf } from '
 import { keyOf } from '../kube/keys.ts'
 import { inTurns } from '../runtime/event-loop.ts'
 import type { Cloud, MessageBus } from './cloud.ts'
+import { concernedNodes } from './concerned-nodes.ts'
 import type { SyncSettings } from './config.ts'
 import { type CredentialSources, type Credentials, credentialsFor } from './credentials.ts'
 import type { Hints } from './events/hints.ts'
@@ -16,7 +17,7 @@ import { type Plan, planSteps } from './plan.ts'
 import type { Policy } from './policy.ts'
 import { isRemoving, isUsable, type Snapshot, withChangedPorts } from './snapshots.ts'
 import { SyncError, stage } from './sync-error.ts'
-import type { ClusterNodes, DeliveredNodes, ViolaClient } from './viola-client.ts'
+import type { ClusterNodes, DeliveredNodes, ListAge, ViolaClient } from './viola-client.ts'
 import type { ViolaClients } from './viola-clients.ts'
 import { selectedIds } from './vms.ts'
 
@@ -89,6 +90,8 @@ export interface Inspection {
   sharesBus: boolean
   observed: Observed
   plan: Plan
+  /** All nodes that the cluster has a config of. */
+  cluster: readonly DeliveredNode[]
   /** Viola reports the state of its nodes. */
   nodesReported: boolean
   /** Only the ports that notifications named were read. */
@@ -105,7 +108,7 @@ export interface InspectContext {
   /** The last complete read, if a sync of the ports that notifications name may use it. */
   snapshot?: Snapshot | undefined
   /** How old the list of node configs may be. Default: it is read. */
-  maxListAgeMs?: number
+  listAge?: ListAge
   /** An earlier inspection of the same object: the cloud is not asked, and the plan is based on what it found. */
   reuse?: Inspection | undefined
   /** Who uses the cloud, the client of Viola and the Secrets until it is forgotten. Default: the object. */
@@ -117,7 +120,7 @@ export async function inspect(
   deps: InspectDeps,
   context: InspectContext,
 ): Promise<Inspection> {
-  const { signal, fresh, hints, snapshot, maxListAgeMs = 0, reuse, user = keyOf(config) } = context
+  const { signal, fresh, hints, snapshot, listAge = {}, reuse, user = keyOf(config) } = context
   const settings = deps.policy.admit(config)
   const credentials = await credentialsFor(config, settings, deps.sources(user))
   const cloud = deps.openCloud(user, config, settings, credentials)
@@ -127,16 +130,15 @@ export async function inspect(
   const viola = deps.violaClients.open({ user, settings, credentials, providerId })
   const sharesBus = !credentials.usesOwnKey || deps.policy.isOwnNamespace(config.metadata.namespace ?? '')
   const opened = { settings, providerId, cloud, viola, sharesBus }
-  const list = () => listDelivered(viola, signal, Math.min(maxListAgeMs, settings.pollSlowMs))
+  const list = () => listDelivered(viola, signal, shorter(listAge, settings.pollSlowMs))
   if (reuse?.cloud === cloud) return inspectAgain(config, deps, opened, reuse, await deps.timed('held', list))
 
   const { changed } = hints
   if (snapshot && changed && isUsable(snapshot, config, opened)) {
-    const { delivered } = snapshot
     const known = await deps.timed('cloud', () => withChangedPorts(snapshot, changed, signal))
-    const reads = known && { cloud: known, delivered: async () => ({ nodes: delivered, reported: true }) }
+    const reads = known && { cloud: known, delivered: async () => ({ nodes: snapshot.cluster, reported: true }) }
     const inspection = reads && (await observe(config, deps, context, opened, reads))
-    if (inspection && !isRemoving(inspection.plan, delivered)) return { ...inspection, isTargeted: true }
+    if (inspection && !isRemoving(inspection)) return { ...inspection, isTargeted: true }
   }
   const reads = { cloud, delivered: list }
   return withChecks(await observe(config, deps, context, opened, reads), deps, context)
@@ -158,13 +160,13 @@ async function inspectAgain(
   { nodes, reported }: DeliveredNodes,
 ): Promise<Inspection> {
   const { ports, portChecks, deletedVms, nodesVersion } = earlier.observed
-  const observed: Observed = {
-    ...observedFrom(config, opened.settings, earlier.cloudState, nodes),
+  const observed = await withDelivered(nodes, {
+    ...observedFrom(config, opened.settings, earlier.cloudState),
     ...{ ports, portChecks, deletedVms, claims: deps.claims(opened.providerId, keyOf(config)) },
     ...(nodesVersion !== undefined && { nodesVersion }),
-  }
+  })
   const plan = await deps.timed('plan', () => deps.planner.plan(keyOf(config), observed))
-  return { ...earlier, ...opened, observed, plan, nodesReported: reported }
+  return { ...earlier, ...opened, observed, plan, cluster: nodes, nodesReported: reported }
 }
 
 /** Reads everything and plans. */
@@ -188,13 +190,14 @@ async function observe(
     observeCloud(cloud, config.spec, { settings, deliveredVms, clusterNodes, signal }),
   )
   const bus = await stage('ContrabassError', () => cloud.bus(signal, hints.busRefused))
-  const observed: Observed = {
-    ...observedFrom(config, settings, cloudState, nodes),
+  const observed = await withDelivered(nodes, {
+    ...observedFrom(config, settings, cloudState),
     claims: deps.claims(providerId, keyOf(config)),
     ...(nodesVersion !== undefined && { nodesVersion }),
-  }
+  })
   const plan = await deps.timed('plan', () => deps.planner.plan(keyOf(config), observed))
-  return { ...opened, cloudState, bus, observed, plan, nodesReported: reported, isTargeted: false, checkFailures: [] }
+  const list = { cluster: nodes, nodesReported: reported }
+  return { ...opened, cloudState, bus, observed, plan, ...list, isTargeted: false, checkFailures: [] }
 }
 
 /** Asks the cloud again about what is missing, and plans on its answers. */
@@ -203,7 +206,7 @@ async function withChecks(
   deps: InspectDeps,
   { signal, hints }: InspectContext,
 ): Promise<Inspection> {
-  const { plan, cloud, cloudState, observed } = inspection
+  const { plan, cloud, cloudState, observed, cluster } = inspection
   const { missingPorts: missing, uncheckedVms } = plan
   if (missing.length === 0 && uncheckedVms.length === 0) return inspection
   const [{ ports, portChecks, failures }, vms] = await deps.timed('answers', () =>
@@ -212,7 +215,8 @@ async function withChecks(
       checkDeletedVms(cloud, uncheckedVms, signal),
     ]),
   )
-  const checked = { ...observed, ports: mergePorts(observed.ports, ports), portChecks, deletedVms: vms.deletedVms }
+  const answers = { ports: mergePorts(observed.ports, ports), portChecks, deletedVms: vms.deletedVms }
+  const checked = await withDelivered(cluster, { ...observed, ...answers })
   const checkFailures = [...failures, ...vms.failures]
   return { ...inspection, observed: checked, plan: await inTurns(planSteps(checked)), checkFailures }
 }
@@ -222,8 +226,12 @@ function vmsOf(nodes: readonly DeliveredNode[], source: string): string[] {
   return [...new Set(own.flatMap(({ instanceId }) => instanceId || []))]
 }
 
-export function listDelivered(viola: ViolaClient, signal: AbortSignal, maxAgeMs = 0): Promise<DeliveredNodes> {
-  return stage('ViolaPostError', () => viola.list(signal, maxAgeMs))
+export function listDelivered(viola: ViolaClient, signal: AbortSignal, allowed?: ListAge): Promise<DeliveredNodes> {
+  return stage('ViolaPostError', () => viola.list(signal, allowed))
+}
+
+function shorter({ maxAgeMs = 0, maxStreamedMs = maxAgeMs }: ListAge, maxMs: number): ListAge {
+  return { maxAgeMs: Math.min(maxAgeMs, maxMs), maxStreamedMs: Math.min(maxStreamedMs, maxMs) }
 }
 
 /** An error, also an empty list, is no statement about any VM. The VMs of vmNames do not wait for it. */
@@ -238,6 +246,14 @@ async function readClusterNodes(viola: ViolaClient, signal: AbortSignal): Promis
   }
 }
 
+/** What is observed, with what the cluster has of it. */
+export async function withDelivered(
+  cluster: readonly DeliveredNode[],
+  observed: Omit<Observed, 'delivered'>,
+): Promise<Observed> {
+  return { ...observed, delivered: await inTurns(concernedNodes(cluster, observed)) }
+}
+
 function mergePorts(ports: Observed['ports'], more: Observed['ports']): Observed['ports'] {
   const known = new Set(ports.map(port => port.id))
   return [...ports, ...more.filter(port => !known.has(port.id))]
@@ -247,8 +263,7 @@ function observedFrom(
   config: OpenstackConfig,
   settings: SyncSettings,
   { vms, nodesWithoutVm, ports, subnets, subnetsSelectedById, networks }: CloudState,
-  delivered: readonly DeliveredNode[],
-): Omit<Observed, 'claims'> {
+): Omit<Observed, 'claims' | 'delivered'> {
   const approval = removalApprovalOf(config)
   const { observedGeneration, renumber } = config.status ?? {}
   // An edit since the decision may have changed the numbers of subnets. A move that failed is rolled back anyway.
@@ -262,7 +277,6 @@ function observedFrom(
     vms,
     nodesWithoutVm,
     ports,
-    delivered,
     portChecks: new Map(),
     resolvedNames: config.status?.resolvedNames ?? {},
     deletedVms: new Map(),

@@ -84,6 +84,7 @@ export interface Observed {
   /** Version of the Nodes that `vms` was selected by. */
   nodesVersion?: string
   ports: readonly Port[]
+  /** Of the cluster: the nodes that concern this object. */
   delivered: readonly DeliveredNode[]
   /** By `identityOf` of the interface. */
   portChecks: ReadonlyMap<string, PortCheck>

@@ -11,7 +11,7 @@ export interface PendingDeletions {
   add(providerId: string, node: NodePlan): void
   has(providerId: string, node: NodePlan): boolean
   /** Returns and forgets the nodes that are no longer in the cluster. */
-  takeCompleted(providerId: string, delivered: ReadonlySet<string>): Node[]
+  takeCompleted(providerId: string, cluster: readonly Node[]): Node[]
 }
 
 /** A deletion without effect is requested again after this time. */
@@ -29,9 +29,11 @@ export function createPendingDeletions(now: () => Date): PendingDeletions {
       const known = pending.get(providerId)?.get(nodeName)
       return known?.specHash === expectedSpecHash && now().getTime() - known.at < repeatAfterMs
     },
-    takeCompleted(providerId, delivered) {
-      const nodes = pending.get(providerId) ?? new Map()
-      const completed = [...nodes.values()].filter(({ node }) => !delivered.has(node.nodeName)).map(({ node }) => node)
+    takeCompleted(providerId, cluster) {
+      const nodes = pending.get(providerId)
+      if (!nodes || nodes.size === 0) return []
+      const present = new Set(cluster.map(({ nodeName }) => nodeName))
+      const completed = [...nodes.values()].filter(({ node }) => !present.has(node.nodeName)).map(({ node }) => node)
       for (const { nodeName } of completed) nodes.delete(nodeName)
       return completed
     },

@@ -133,8 +133,8 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     const started = deps.now()
     const snapshot = fresh || (before?.failures ?? 1) > 0 ? undefined : deps.snapshots.get(key)
     const reuse = isFull ? undefined : before?.inspection
-    const maxListAgeMs = before ? violaPollMs : 0
-    const context = { log, signal, fresh, hints, snapshot, reuse, maxListAgeMs }
+    const listAge = fresh ? {} : { maxAgeMs: before ? violaPollMs : 0, maxStreamedMs: violaPollMs }
+    const context = { log, signal, fresh, hints, snapshot, reuse, listAge }
     const { result, error } = await attempt(config, context, trace)
     signal.throwIfAborted()
     if (error) deps.snapshots.set(key, undefined)

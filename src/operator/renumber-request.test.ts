@@ -138,7 +138,12 @@ test('an edit of the index during a move ends the request for the others', async
   await deliveredAll()
   await ask()
   await waitForDelivered([first, before[1] ?? ''])
-  await edit({ storage: 5 })
+  const { metadata } = await edit({ storage: 5 })
+  // The alias of the interface goes with the index: worker-1 is written again.
+  await eventually(async () => {
+    const { status } = await environment.config()
+    assert.equal(status?.observedGeneration, metadata.generation)
+  })
   await answer('worker-1')
   await waitForCondition(/^False Renumbered: 1 of 2 renumbered; 1 no longer to be moved$/)
   assert.deepEqual(await environment.deliveredTexts(), [first, before[1]])

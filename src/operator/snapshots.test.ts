@@ -209,7 +209,7 @@ async function deliverFirst(portsEach: number): Promise<Port[]> {
 test('a node that changed in the cluster is planned again on what the cluster has', async () => {
   await deliverFirst(1)
   const snapshot = deps.snapshots.get(key) ?? assert.fail()
-  const stale = { ...snapshot, delivered: snapshot.delivered.map(node => ({ ...node, specHash: 'stale' })) }
+  const stale = { ...snapshot, cluster: snapshot.cluster.map(node => ({ ...node, specHash: 'stale' })) }
   const hints = hintsOf([attach(servers[0] ?? assert.fail(), subnets[1] ?? assert.fail())])
   const result = await sync(config, deps, { signal, log: silent, fresh: false, hints, snapshot: stale })
   assert.deepEqual([result.error, result.changed], [undefined, 1])
@@ -221,11 +221,11 @@ test('a node that changed in the cluster and would lose an interface is read com
   for (const gone of others) Object.assign(gone, { deviceId: '', deviceOwner: '' })
   const [server, other] = [servers[0] ?? assert.fail(), subnets[2] ?? assert.fail()]
   const snapshot = deps.snapshots.get(key) ?? assert.fail()
-  const delivered = snapshot.delivered.map(node => ({ ...node, interfaces: [], specHash: 'stale' }))
+  const cluster = snapshot.cluster.map(node => ({ ...node, interfaces: [], specHash: 'stale' }))
   const moved = { subnetId: other.id, ipAddress: freeAddress(environment.cloudState, other) }
   Object.assign(port ?? assert.fail(), { networkId: other.networkId, fixedIps: [moved] })
   const hints = hintsOf([attach(server, subnets[1] ?? assert.fail())])
-  const stale = { ...snapshot, delivered }
+  const stale = { ...snapshot, cluster }
   const { isTargeted } = await inspect(config, deps, { signal, fresh: false, hints, snapshot: stale })
   assert.equal(isTargeted, true)
   const result = await sync(config, deps, { signal, log: silent, fresh: false, hints, snapshot: stale })

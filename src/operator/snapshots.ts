@@ -8,7 +8,7 @@
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import type { Cloud, Port } from './cloud.ts'
 import type { ChangedPorts } from './events/hints.ts'
-import { type DeliveredNode, identityOf } from './observed-state.ts'
+import { type DeliveredNode, identityOf, type Observed } from './observed-state.ts'
 import type { NodePlan, Plan } from './plan.ts'
 import { stage } from './sync-error.ts'
 import type { ViolaClient } from './viola-client.ts'
@@ -23,7 +23,7 @@ export interface Snapshot {
   serverIds: readonly string[]
   ports: readonly Port[]
   /** With what was delivered since. */
-  delivered: readonly DeliveredNode[]
+  cluster: readonly DeliveredNode[]
   isTargeted: boolean
 }
 
@@ -102,10 +102,10 @@ export async function withChangedPorts(
 }
 
 /** Also the servers that had the ports before: the notification of a detach names none. */
-function changedServers({ serverIds, ports, delivered }: Snapshot, changed: ChangedPorts): string[] {
+function changedServers({ serverIds, ports, cluster }: Snapshot, changed: ChangedPorts): string[] {
   const servers = new Set(changed.servers)
   for (const { id, serverId } of ports) if (changed.ports.has(id)) servers.add(serverId)
-  for (const { instanceId = '', interfaces } of delivered)
+  for (const { instanceId = '', interfaces } of cluster)
     if (interfaces.some(({ portId = '' }) => changed.ports.has(portId))) servers.add(instanceId)
   return serverIds.filter(id => servers.has(id))
 }
@@ -124,10 +124,10 @@ function equalIds(a: readonly string[], b: readonly string[]): boolean {
 }
 
 /** Whether the plan removes an interface, or cannot decide without asking the cloud again. */
-export function isRemoving(plan: Plan, delivered: readonly DeliveredNode[]): boolean {
+export function isRemoving({ plan, observed }: { plan: Plan; observed: Observed }): boolean {
   const { missingPorts, uncheckedVms, removalsOnHold, nodes } = plan
   if (missingPorts.length + uncheckedVms.length + removalsOnHold.length > 0) return true
-  const byName = new Map(delivered.map(node => [node.nodeName, node]))
+  const byName = new Map(observed.delivered.map(node => [node.nodeName, node]))
   return nodes.some(node => losesInterface(node, byName.get(node.nodeName)))
 }
 

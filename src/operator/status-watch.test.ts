@@ -22,7 +22,7 @@ async function aFollowedViola() {
   viola = await startStreamingViola()
   viola.change({ nodeName: 'worker-1', sources: ['ns/a', 'ns/b'] })
   viola.change({ nodeName: 'worker-2', sources: ['ns/b'] })
-  await viola.client.list(undefined, 60_000)
+  await viola.client.list(undefined, { maxAgeMs: 60_000 })
   const clock = manualClock()
   const woken: string[] = []
   watch = createStatusWatch({ wake: key => woken.push(key), log: silent, backoff, clock })
@@ -61,7 +61,7 @@ test('a thousand changes within a second wake an object a few times, and the las
     if (n % 50 === 0) await new Promise(resolve => setImmediate(resolve))
     clock.advance(1)
   }
-  const state = async () => (await viola.client.list(undefined, 60_000)).nodes[0]?.status?.state
+  const state = async () => (await viola.client.list(undefined, { maxAgeMs: 60_000 })).nodes[0]?.status?.state
   viola.change({ nodeName: 'worker-1', state: 'Configured' })
   await eventually(async () => assert.equal(await state(), 'Configured'))
   clock.advance(60_000)

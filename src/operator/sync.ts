@@ -11,7 +11,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { BusSecrets } from './bus-secrets.ts'
 import type { SyncSettings } from './config.ts'
 import type { Delivery } from './deliver.ts'
-import { type DeliveryResult, deliveredAfter, deliverPlan, nodesDue, type SentAliases } from './deliver-plan.ts'
+import { clusterAfter, type DeliveryResult, deliverPlan, nodesDue, type SentAliases } from './deliver-plan.ts'
 import type { CloudEvents } from './events/cloud-events.ts'
 import { interestOf } from './events/interests.ts'
 import { findingsOf } from './findings.ts'
@@ -143,10 +143,10 @@ function snapshotOf(
   { cloud, viola, cloudState, nodesReported, isTargeted }: Inspection,
   result: DeliveryResult,
 ): Snapshot | undefined {
-  const delivered = deliveredAfter(result)
-  if (!delivered || !nodesReported || isRemoving(result.plan, result.observed.delivered)) return undefined
+  const cluster = clusterAfter(result)
+  if (!cluster || !nodesReported || isRemoving(result)) return undefined
   return {
-    ...{ cloud, viola, delivered, isTargeted },
+    ...{ cloud, viola, cluster, isTargeted },
     generation: metadata.generation,
     serverIds: selectedIds(cloudState.vms),
     ports: cloudState.ports,
@@ -213,13 +213,13 @@ type EmptyNode = Pick<DeliveredNode, 'nodeName' | 'instanceId'>
 function emptyNodes(
   { pendingDeletions }: SyncDeps,
   providerId: string,
-  { observed, changed }: DeliveryResult,
+  { observed, cluster, changed }: DeliveryResult,
 ): EmptyNode[] {
   const delivered = new Set(observed.delivered.map(node => node.nodeName))
   const vms = observed.vms.flatMap(({ id, name }) =>
     id === undefined || name === undefined ? [] : [{ nodeName: name, instanceId: id }],
   )
-  return [...pendingDeletions.takeCompleted(providerId, delivered), ...vms].filter(
+  return [...pendingDeletions.takeCompleted(providerId, cluster), ...vms].filter(
     ({ nodeName }) => !delivered.has(nodeName) && !changed.has(nodeName),
   )
 }

@@ -28,8 +28,8 @@ import { giveWay } from '../runtime/event-loop.ts'
 import type { DeliveredNode } from './observed-state.ts'
 
 export interface ViolaClient {
-  /** The node configs of this provider. With `maxAgeMs`, a list that is not older and still correct is used again. */
-  list(signal?: AbortSignal, maxAgeMs?: number): Promise<DeliveredNodes>
+  /** The node configs of this provider. Default: they are read. */
+  list(signal?: AbortSignal, allowed?: ListAge): Promise<DeliveredNodes>
   post(nodes: readonly ViolaNodeConfig[], signal?: AbortSignal, traceparent?: string): Promise<PostOutcome>
   remove(node: NodeToRemove, signal?: AbortSignal, traceparent?: string): Promise<'removed' | 'conflict'>
   clusterNodes(signal?: AbortSignal): Promise<ClusterNodes>
@@ -40,6 +40,13 @@ export interface ViolaClient {
    * ends the stream, and fails if this Viola has none.
    */
   watchNodeConfigs(signal: AbortSignal): AsyncIterable<Concerned>
+}
+
+/** A known list that is not older, and that no known change outdated, is used again. */
+export interface ListAge {
+  maxAgeMs?: number
+  /** While the stream keeps it current. Default: as without a stream. */
+  maxStreamedMs?: number
 }
 
 /** OpenstackConfigs as namespace/name, or all of the provider. */
@@ -70,8 +77,7 @@ export interface ViolaApi {
 /** `synced` is the first: whether the last list still has the version of the cluster. Then every change of a node config. */
 export type NodeConfigEvent =
   | { type: 'synced'; isListed: boolean }
-  | { type: 'changed'; node: DeliveredNode }
-  | { type: 'deleted'; node: DeliveredNode }
+  | { type: 'changed' | 'deleted'; node: DeliveredNode; length: number }
 
 export interface DeliveredNodes {
   nodes: readonly DeliveredNode[]
@@ -237,8 +243,8 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
         signal,
       })
       let isSynced = false
-      for await (const { type, data } of eventsIn(stream)) {
-        if (isSynced) yield { type: type === 'deleted' ? type : 'changed', node: readNode(data) }
+      for await (const { type, data, length } of eventsIn(stream)) {
+        if (isSynced) yield { type: type === 'deleted' ? type : 'changed', node: readNode(data), length }
         else if (type !== 'synced') throw new ViolaError('viola: this version does not stream changes alone')
         else yield { type, isListed: last !== undefined && last.etag === `"${versionIn(data)}"` }
         isSynced = true

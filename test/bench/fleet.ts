@@ -76,7 +76,7 @@ export async function measureFleet(program: string, { vms, objects }: typeof fle
       subnetIDs: subnetIds,
       vmNames: Array.from({ length: each }, (_, n) => vmIdOf(object * each + n)),
       credentials: { openstackProviderID: 'p', k8sProviderID: clusterId, projectID: projectId },
-      settings: { pollFastInterval: '5s', pollSlowInterval: '5s' },
+      settings: { pollFastInterval: '5s' },
     })
   await eventually(() => must(viola.nodes() === vms), { within, every: 20 })
   const deliveredMs = performance.now() - started

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encrypted } from '../../sandbox/cloud/contrabass.ts'
+import { sendEvent } from './viola-stream.ts'
 
 export const portsEach = 5
 export const vmIdOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
@@ -152,12 +153,14 @@ export interface SentNode {
   interfaces: { portId?: string }[]
 }
 
-/** `configured`: its nodes report Configured at once. */
+/** Streams what changes, like Viola. `configured`: its nodes report Configured at once. */
 export async function startViolaStub({ configured = false } = {}): Promise<ViolaStub> {
   const status = configured ? { status: { state: 'Configured', observedGeneration: 1 } } : {}
   let delivered = new Map<string, SentNode>()
   let version = 0
   let listener = (_: SentNode) => {}
+  const streams = new Set<ServerResponse>()
+  const toWire = (node: SentNode) => ({ ...node, specHash: 'h', generation: 1, ...status })
   const server = await startHttpServer(async (incoming, response, body) => {
     if (incoming.method === 'POST') {
       const nodes = JSON.parse(body) as SentNode[]
@@ -165,9 +168,17 @@ export async function startViolaStub({ configured = false } = {}): Promise<Viola
       for (const node of nodes) {
         delivered.set(node.nodeName, node)
         listener(node)
+        for (const stream of streams) sendEvent(stream, 'updated', toWire(node))
       }
       const results = nodes.map(({ nodeName }) => ({ nodeName, action: 'created', specHash: 'h' }))
       response.end(JSON.stringify({ applied: nodes.length, output: '', results }))
+      return
+    }
+    if (incoming.headers.accept?.includes('text/event-stream')) {
+      streams.add(response)
+      response.on('close', () => streams.delete(response))
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      sendEvent(response, 'synced', { resourceVersion: String(version) })
       return
     }
     const etag = `"${version}"`
@@ -175,9 +186,7 @@ export async function startViolaStub({ configured = false } = {}): Promise<Viola
     const query = new URL(incoming.url ?? '', 'http://viola').searchParams
     const [limit, start] = [Number(query.get('limit') ?? delivered.size), Number(query.get('cursor') ?? 0)]
     const next = start + limit
-    const items = [...delivered.values()]
-      .slice(start, next)
-      .map(node => ({ ...node, specHash: 'h', generation: 1, ...status }))
+    const items = [...delivered.values()].slice(start, next).map(toWire)
     const link = next < delivered.size ? { link: `<?limit=${limit}&cursor=${next}>; rel="next"` } : {}
     response.writeHead(200, { etag, ...link }).end(JSON.stringify({ items, resourceVersion: String(version) }))
   })

@@ -3,10 +3,13 @@
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import type { ViolaNodeConfig, ViolaResult } from '../../src/contract/viola.ts'
 import { createHttp } from '../../src/http-client/client.ts'
-import { withDeliveredList } from '../../src/operator/delivered-list.ts'
+import { type DeliveredListOptions, withDeliveredList } from '../../src/operator/delivered-list.ts'
 import { withPostOnlySupport } from '../../src/operator/legacy/post-only-viola.ts'
 import { createViolaApi, type ViolaClient } from '../../src/operator/viola-client.ts'
+import { json } from '../support/http-stub.ts'
 
 export interface StreamedNode {
   nodeName: string
@@ -28,10 +31,14 @@ export interface StreamingViola {
   streams: ServerResponse[]
   /** What a new stream gets. */
   onStream: (response: ServerResponse) => void
+  /** The result of each node of a POST. Nothing is stored: the test changes the nodes itself. */
+  onPost: (node: ViolaNodeConfig) => ViolaResult
   /** Delays the answer of a list, which is already decided. */
   beforeAnswer: () => Promise<void>
   /** Changes a node and reports it to all streams. */
   change(node: Partial<StreamedNode> & { nodeName: string }): void
+  /** Reports a node to all streams as another state than it has. */
+  send(node: Partial<StreamedNode> & { nodeName: string }): StreamedNode
   remove(nodeName: string): void
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -40,12 +47,17 @@ export function sendEvent(response: ServerResponse, event: string, data: unknown
   response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
 }
 
-export async function startStreamingViola(now?: () => number): Promise<StreamingViola> {
+export async function startStreamingViola(options?: DeliveredListOptions): Promise<StreamingViola> {
   let lists = 0
   let requests = 0
   const server = createServer(async (request, response) => {
-    if (request.method !== 'GET') {
-      response.writeHead(request.method === 'DELETE' ? 204 : 200).end()
+    if (request.method === 'DELETE') {
+      response.writeHead(204).end()
+      return
+    }
+    if (request.method === 'POST') {
+      const nodes = JSON.parse(await text(request)) as ViolaNodeConfig[]
+      json(response, 200, { applied: nodes.length, output: '', results: nodes.map(viola.onPost) })
       return
     }
     if (request.headers.accept?.includes('text/event-stream')) {
@@ -72,7 +84,10 @@ export async function startStreamingViola(now?: () => number): Promise<Streaming
   ]
   const store = { list: async () => [], put: async () => {}, remove: async () => {} }
   const viola: StreamingViola = {
-    client: withDeliveredList(withPostOnlySupport(createViolaApi({ http, streams, ...target }), store, target), now),
+    client: withDeliveredList(
+      withPostOnlySupport(createViolaApi({ http, streams, ...target }), store, target),
+      options,
+    ),
     nodes: new Map(),
     version: '1',
     lists: () => lists,
@@ -82,13 +97,18 @@ export async function startStreamingViola(now?: () => number): Promise<Streaming
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       sendEvent(response, 'synced', { resourceVersion: viola.version })
     },
+    onPost: ({ nodeName }) => ({ nodeName, action: 'updated', specHash: 'posted' }),
     beforeAnswer: async () => {},
     change(changes) {
-      const before = viola.nodes.get(changes.nodeName)
-      const node = { generation: 1, sources: [], state: 'Pending', ...before, ...changes }
+      const node = viola.send(changes)
       viola.nodes.set(node.nodeName, node)
       viola.version = String(Number(viola.version) + 1)
+    },
+    send(changes) {
+      const before = viola.nodes.get(changes.nodeName)
+      const node = { generation: 1, sources: [], state: 'Pending', ...before, ...changes }
       for (const stream of viola.streams) sendEvent(stream, before ? 'updated' : 'added', toWire(node))
+      return node
     },
     remove(nodeName) {
       const node = viola.nodes.get(nodeName)
@@ -105,7 +125,7 @@ export async function startStreamingViola(now?: () => number): Promise<Streaming
   return viola
 }
 
-function toWire({ nodeName, generation, sources, state }: StreamedNode): object {
+export function toWire({ nodeName, generation, sources, state }: StreamedNode): object {
   const interfaces = sources.map((source, id) => ({
     ...{ id, name: `multinic${id}`, macAddress: `fa:16:3e:00:00:0${id}`, portId: `port-${id}`, source },
     ...{ address: `10.${id}.0.10`, cidr: `10.${id}.0.0/24`, mtu: 1500 },

@@ -26,6 +26,7 @@ import {
 } from '../contract/operator-api.ts'
 import { fieldErrors, longListIn, maxErrors, summaryOf } from '../contract/problem.ts'
 import { type Access, type Caller, providerRight } from '../server/access.ts'
+import type { Certificates } from '../server/certificates.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
 import { limitAddresses } from '../server/rate-limit.ts'
 import { type Handler, isNotModified, nextLink, serveApi } from '../server/routes.ts'
@@ -62,6 +63,7 @@ export interface InventoryAppOptions {
   webDir?: string | undefined
   /** Requests per second from one address. 0: no limit. */
   rateLimit?: number
+  certificates?: Certificates | undefined
 }
 
 /** No list of a record is longer: interfaces, their addresses and their routes. */
@@ -75,6 +77,7 @@ export function createInventoryApp({
   metrics = createMetrics('inventory', { process: true }),
   webDir,
   rateLimit = 0,
+  certificates,
 }: InventoryAppOptions): FastifyInstance {
   const app = createApp({
     log,
@@ -82,6 +85,7 @@ export function createInventoryApp({
     ready: () => (store.problem() === undefined ? [] : [`database: ${store.problem()}`]),
     warnings: access.warnings,
     api: inventoryApi,
+    certificates,
   })
   function metricsText(): Promise<string> {
     metrics.set('inventory_database_up', Number(store.problem() === undefined))

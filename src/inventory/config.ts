@@ -3,6 +3,7 @@
  */
 import * as z from 'zod'
 import { accessSettings } from '../server/access-settings.ts'
+import { completeTls, tlsSettings } from '../server/tls-settings.ts'
 
 const file = z.string().min(1)
 
@@ -12,7 +13,7 @@ const databaseUrl = z.string().refine(
   'must have the form postgresql://user:password@host:5432/name; percent-encode special characters of the password',
 )
 
-export const inventorySettings = z.object({
+const fields = z.object({
   INVENTORY_ENABLED: z
     .stringbool()
     .default(true)
@@ -30,6 +31,7 @@ export const inventorySettings = z.object({
     description: 'Days to keep history. A change of a node with 10 interfaces takes about 10 KiB.',
   }),
   ...accessSettings('INVENTORY'),
+  ...tlsSettings('INVENTORY'),
   INVENTORY_RATE_LIMIT: z.coerce.number().int().min(0).max(1_000_000).default(100).meta({
     description:
       'Maximum requests per second from one address, with bursts of four times as many. Further requests get a 429. `0`: no limit.',
@@ -39,5 +41,7 @@ export const inventorySettings = z.object({
       'Directory of the bundled dashboard. Default: `web/` next to the program, or `dist/web` of a checkout. Without a dashboard, `/` links to the API documentation.',
   }),
 })
+
+export const inventorySettings = fields.superRefine(completeTls('INVENTORY'))
 
 export type InventorySettings = z.infer<typeof inventorySettings>

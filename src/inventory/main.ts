@@ -6,6 +6,7 @@ import type { InventoryRecord, InventoryWrite } from '../contract/inventory.ts'
 import type { VerdictWrite } from '../contract/operator-api.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
 import type { Access } from '../server/access.ts'
+import { openCertificates } from '../server/certificates.ts'
 import { listen } from '../server/server.ts'
 import { measureCalls } from '../telemetry/client-metrics.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -22,6 +23,8 @@ export interface StartOptions {
   onListen?: (url: string) => void
   /** Adds routes of another component to the same server. */
   addRoutes?: (app: FastifyInstance, access: Access) => void
+  /** How often the files of the certificate are read again. */
+  reloadMs?: number
 }
 
 export interface RunningInventory {
@@ -37,8 +40,9 @@ export interface RunningInventory {
 const dayMs = 24 * 3_600_000
 
 export async function startInventory(options: StartOptions): Promise<RunningInventory> {
-  const { env, log, onListen, addRoutes } = options
+  const { env, log, onListen, addRoutes, reloadMs } = options
   const settings = settingsFrom(inventorySettings, env)
+  const certificates = await openCertificates('INVENTORY', settings, log, reloadMs)
   const metrics = createMetrics('inventory', { process: true })
   const access = await openInventoryAccess(settings, env, log, measureCalls(metrics))
   const store = await openStore({
@@ -48,7 +52,7 @@ export async function startInventory(options: StartOptions): Promise<RunningInve
     onReady: measureReadyPorts(metrics),
   })
   const { INVENTORY_WEB_DIR: webDir, INVENTORY_RATE_LIMIT: rateLimit } = settings
-  const app = createInventoryApp({ store, access, log, metrics, webDir, rateLimit })
+  const app = createInventoryApp({ store, access, log, metrics, webDir, rateLimit, certificates })
   addRoutes?.(app, access)
   const stop = new AbortController()
   // In the background: PostgreSQL may need minutes to partition the history of an earlier version.

@@ -4,7 +4,7 @@
  * `createApp` does not listen, so that tests can inject requests.
  */
 import type { IncomingMessage } from 'node:http'
-import type { ServerOptions } from 'node:https'
+import { type ServerOptions, Server as TlsServer } from 'node:https'
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -18,6 +18,7 @@ import { BodyError, parseJson, readBody } from '../runtime/bounded-body.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
+import type { Certificates } from './certificates.ts'
 import { docsPage } from './docs-page.ts'
 import { measureRequests, type ServerMetrics } from './request-metrics.ts'
 
@@ -48,8 +49,8 @@ export interface AppOptions {
   details?: () => object
   /** Served as an OpenAPI document, with the routes of every API of this app. */
   api?: Omit<Api, 'routes'>
-  /** Certificates. If set, the server only accepts HTTPS. */
-  tls?: ServerOptions
+  /** If set, the server only accepts HTTPS. Closed with the app. */
+  certificates?: Certificates | undefined
   /** A client that takes longer to send its headers, or its whole request, is disconnected. */
   timeouts?: { headersMs: number; requestMs: number }
   /** Further connections are refused. */
@@ -74,7 +75,7 @@ function noSchemas(): never {
 const defaultTimeouts = { headersMs: 10_000, requestMs: 30_000 }
 
 export function createApp(options: AppOptions): FastifyInstance {
-  const { log, metrics, api, tls, timeouts = defaultTimeouts } = options
+  const { log, metrics, api, certificates, timeouts = defaultTimeouts } = options
   // Node checks timeouts every 30 s by default, which would turn a limit of seconds into half a minute.
   const checked = { connectionsCheckingInterval: Math.min(timeouts.headersMs, 1_000) }
   const failed = (error: Error & { statusCode?: number }, request: FastifyRequest, reply: FastifyReply) => {
@@ -99,8 +100,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       measure?.(request, reply)
       failed(error, request, reply)
     },
-    ...(tls && { https: { ...tls, ...checked } }),
-    ...(!tls && { http: checked }),
+    ...(certificates ? { https: { ...certificates.options(), ...checked } } : { http: checked }),
     bodyLimit: defaultBodyBytes,
     forceCloseConnections: true,
     // Plugins load fast. A slow start means a busy machine, not a failure.
@@ -110,6 +110,8 @@ export function createApp(options: AppOptions): FastifyInstance {
   }
   const app: FastifyInstance = Fastify(server)
   const measure = metrics && measureRequests(app, metrics)
+  if (certificates && app.server instanceof TlsServer) certificates.follow(app.server)
+  app.addHook('onClose', async () => certificates?.close())
   app.server.headersTimeout = timeouts.headersMs
   app.server.requestTimeout = timeouts.requestMs
   app.server.maxConnections = options.maxConnections ?? 10_000
@@ -124,6 +126,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       .send(JSON.stringify(problemOf(404, `no route for ${request.method} ${pathOf(request.url)}`))),
   )
 
+  const warnings = () => [...(options.warnings?.() ?? []), ...(certificates?.warnings() ?? [])]
   app.get('/healthz', async (_request, reply) => {
     const { healthy, body } = options.health?.() ?? { healthy: true, body: { status: 'ok' } }
     return reply.code(healthy ? 200 : 503).send(body)
@@ -132,7 +135,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     const missing = options.ready?.() ?? []
     return reply
       .code(missing.length > 0 ? 503 : 200)
-      .send({ ready: missing.length === 0, missing, warnings: options.warnings?.() ?? [], ...options.details?.() })
+      .send({ ready: missing.length === 0, missing, warnings: warnings(), ...options.details?.() })
   })
   if (metrics) {
     app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))

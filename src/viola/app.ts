@@ -1,7 +1,6 @@
 /**
  * The Viola API over HTTP: authorize, parse, choose the cluster, then observe → plan → apply → respond.
  */
-import { Server as TlsServer } from 'node:https'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { NodeConfig } from '../contract/node-config.ts'
 import { objectName } from '../contract/node-names.ts'
@@ -10,6 +9,7 @@ import { summaryOf } from '../contract/problem.ts'
 import { providerHeader, type ViolaNode, violaNodesPath, violaPath } from '../contract/viola.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type Access, type Caller, providerRight } from '../server/access.ts'
+import type { Certificates } from '../server/certificates.ts'
 import { type EventStream, eventStreams } from '../server/event-stream.ts'
 import { type Handler, isNotModified, nextLink, queryOf, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
@@ -29,7 +29,6 @@ import { type RequestTrace, requestTrace } from './request-trace.ts'
 import { responseTo } from './response.ts'
 import { UnusableTarget } from './targets/target-credentials.ts'
 import type { TargetState, Targets } from './targets/targets.ts'
-import type { Certificates } from './tls.ts'
 
 export interface ViolaAppOptions {
   targets: Targets
@@ -65,13 +64,12 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     // Older callers send JSON without its content type, or the content type without a body.
     anyContentType: true,
     metrics: { ...metrics, text: metricsText },
-    warnings: () => [...access.warnings(), ...(certificates?.warnings() ?? []), ...targets.warnings()],
+    warnings: () => [...access.warnings(), ...targets.warnings()],
     details: () => ({ targets: targets.states().map(stateDetails) }),
     api: violaApi,
     ...(timeouts && { timeouts }),
-    ...(certificates && { tls: certificates.options() }),
+    certificates,
   })
-  if (app.server instanceof TlsServer) certificates?.follow(app.server)
 
   function metricsText(): Promise<string> {
     metrics.set('viola_routing_broken', Number(targets.problem !== undefined))
@@ -210,7 +208,6 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   serveApi(app, violaApi, handlers, authorize)
   drainBeforeClose(app)
   app.addHook('onClose', async () => {
-    certificates?.close()
     await access.close()
     await targets.close()
     await tracer.close()

@@ -6,6 +6,7 @@ import { parseDuration } from '../contract/duration.ts'
 import { tenantName } from '../contract/text.ts'
 import { shownName } from '../contract/truncate.ts'
 import { accessSettings } from '../server/access-settings.ts'
+import { completeTls, tlsSettings } from '../server/tls-settings.ts'
 import { traceSettings } from '../telemetry/trace-export.ts'
 
 const text = (description: string) => z.string().min(1).optional().describe(description)
@@ -53,8 +54,7 @@ const fields = z.object({
     .default(16)
     .describe('Maximum concurrent writes to one cluster, of all requests together.'),
   ...accessSettings('VIOLA'),
-  VIOLA_TLS_CERT_FILE: text('Server certificate; enables HTTPS. Renewed files apply without a restart.'),
-  VIOLA_TLS_KEY_FILE: text('Private key of the server certificate.'),
+  ...tlsSettings('VIOLA'),
   VIOLA_CLIENT_CA_FILE: text(
     'CA of client certificates. The common name is the user, the organizations are the groups of the caller.',
   ),
@@ -63,21 +63,6 @@ const fields = z.object({
   ...traceSettings,
 })
 
-/** Settings that require others. */
-const requirements = {
-  VIOLA_TLS_CERT_FILE: ['VIOLA_TLS_KEY_FILE'],
-  VIOLA_TLS_KEY_FILE: ['VIOLA_TLS_CERT_FILE'],
-  VIOLA_CLIENT_CA_FILE: ['VIOLA_TLS_CERT_FILE'],
-} as const
-
-export const violaSettings = fields.superRefine((settings, context) => {
-  const required: [string, readonly (keyof typeof settings)[]][] = Object.entries(requirements).filter(
-    ([name]) => settings[name as keyof typeof requirements] !== undefined,
-  )
-  for (const [name, others] of required)
-    for (const other of others)
-      if (settings[other] === undefined)
-        context.addIssue({ code: 'custom', path: [name], message: `requires ${other}` })
-})
+export const violaSettings = fields.superRefine(completeTls('VIOLA'))
 
 export type ViolaSettings = z.infer<typeof violaSettings>

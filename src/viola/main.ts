@@ -2,6 +2,7 @@
  * The Viola API as a program: settings → clusters → app → listen → stop.
  */
 import { type Environment, settingsFrom } from '../runtime/env.ts'
+import { openCertificates } from '../server/certificates.ts'
 import { listen } from '../server/server.ts'
 import { measureCalls } from '../telemetry/client-metrics.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -10,7 +11,6 @@ import { openViolaAccess } from './access.ts'
 import { createViolaApp } from './app.ts'
 import { violaSettings } from './config.ts'
 import { openTargets } from './targets/targets.ts'
-import { openCertificates } from './tls.ts'
 
 export interface ViolaOptions {
   env: Environment
@@ -22,7 +22,7 @@ export interface ViolaOptions {
 /** Runs until the signal. Requests in progress get their response first. */
 export async function runViola({ env, log, signal, onListen }: ViolaOptions): Promise<void> {
   const settings = settingsFrom(violaSettings, env)
-  const certificates = await openCertificates(settings, log)
+  const certificates = await openCertificates('VIOLA', settings, log)
   const metrics = createMetrics('viola', { process: true })
   const startCall = measureCalls(metrics)
   const access = await openViolaAccess(settings, log, startCall)

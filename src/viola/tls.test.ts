@@ -213,7 +213,7 @@ const invalid: Record<string, [env: Record<string, string>, error: RegExp]> = {
   'a certificate without its key': [{ VIOLA_TLS_CERT_FILE: 'a' }, /VIOLA_TLS_CERT_FILE: requires VIOLA_TLS_KEY_FILE/],
   'a missing certificate': [
     { VIOLA_TLS_CERT_FILE: 'none.crt', VIOLA_TLS_KEY_FILE: 'none.key' },
-    /certificates: none\.crt: /,
+    /VIOLA_TLS_CERT_FILE: none\.crt: /,
   ],
 }
 for (const [name, [env, error]] of Object.entries(invalid))

@@ -7,12 +7,12 @@ import { createInterface } from 'node:readline'
 import type { FastifyInstance } from 'fastify'
 import { violaPath } from '../../src/contract/viola.ts'
 import { environment, settingsFrom } from '../../src/runtime/env.ts'
+import { openCertificates } from '../../src/server/certificates.ts'
 import { type Log, silent } from '../../src/telemetry/log.ts'
 import { openViolaAccess } from '../../src/viola/access.ts'
 import { createViolaApp, type ViolaAppOptions } from '../../src/viola/app.ts'
 import { violaSettings } from '../../src/viola/config.ts'
 import { openTargets } from '../../src/viola/targets/targets.ts'
-import { openCertificates } from '../../src/viola/tls.ts'
 
 export interface ViolaResponse {
   status: number
@@ -44,7 +44,7 @@ export async function aViola(
   more: Pick<ViolaAppOptions, 'timeouts'> = {},
 ): Promise<Viola> {
   const settings = settingsFrom(violaSettings, { VIOLA_ANONYMOUS_ACCESS: 'true', ...env })
-  const certificates = await openCertificates(settings, log, 20)
+  const certificates = await openCertificates('VIOLA', settings, log, 20)
   const access = await openViolaAccess(settings, log)
   const targets = await openTargets({ settings, log, refreshMs: 20, maxAgeMs: 20 })
   const app = createViolaApp({ targets, access, log, parallel: settings.VIOLA_PARALLEL, certificates, ...more })

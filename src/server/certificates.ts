@@ -1,13 +1,13 @@
 /**
- * The server certificate and the client CA, reloaded when their files change. If new files are invalid, the previous ones
- * stay in effect.
+ * The certificate of a server and the CA of its clients, reloaded when their files change. If new files are invalid, the
+ * previous ones stay in effect.
  */
 import type { Server, ServerOptions } from 'node:https'
 import { createSecureContext } from 'node:tls'
 import { explain, messageOf } from '../runtime/errors.ts'
-import { type Reloaded, reload } from '../server/reload.ts'
 import type { Log } from '../telemetry/log.ts'
-import type { ViolaSettings } from './config.ts'
+import { type Reloaded, reload } from './reload.ts'
+import { type TlsSettings, tlsNames } from './tls-settings.ts'
 
 export interface Certificates {
   options(): ServerOptions
@@ -17,16 +17,18 @@ export interface Certificates {
   close(): void
 }
 
-const names = { cert: 'VIOLA_TLS_CERT_FILE', key: 'VIOLA_TLS_KEY_FILE', ca: 'VIOLA_CLIENT_CA_FILE' } as const
+type Material = Pick<ServerOptions, 'cert' | 'key' | 'ca'>
 
-/** Undefined if the settings name no certificate. */
-export async function openCertificates(
-  settings: ViolaSettings,
+/** By the settings with this prefix. Undefined if they name no certificate. */
+export async function openCertificates<P extends string>(
+  prefix: P,
+  settings: TlsSettings<P>,
   log: Log,
   everyMs = 5_000,
 ): Promise<Certificates | undefined> {
-  if (!settings.VIOLA_TLS_CERT_FILE) return undefined
-  const files: { as: keyof typeof names; file: Reloaded<string> }[] = []
+  const names = tlsNames(prefix)
+  if (!settings[names.cert]) return undefined
+  const files: { as: keyof Material; file: Reloaded<string> }[] = []
   const close = () => {
     for (const { file } of files) file.close()
   }
@@ -38,7 +40,7 @@ export async function openCertificates(
   /** Certificate and key are two files and do not match in the middle of a renewal. */
   function renew(): void {
     try {
-      createSecureContext(material())
+      checkMaterial(material(), names)
       server?.setSecureContext(material())
       // Whoever the previous CA admitted would stay authenticated on an open connection.
       if (material().ca !== ca) server?.closeAllConnections()
@@ -51,25 +53,24 @@ export async function openCertificates(
   }
 
   try {
-    for (const [as, name] of Object.entries(names) as [keyof typeof names, keyof ViolaSettings & string][]) {
-      const path = settings[name]
-      if (typeof path !== 'string') continue
-      files.push({ as, file: await reload({ path, parse: text => text, log, everyMs, onChange: renew }) })
+    for (const as of ['cert', 'key', 'ca'] as const) {
+      const path = settings[names[as]]
+      if (path === undefined) continue
+      const file = await reload({ path, parse: text => text, log, everyMs, onChange: renew }).catch(error => {
+        throw explain(names[as], error)
+      })
+      files.push({ as, file })
     }
-    createSecureContext(material())
+    checkMaterial(material(), names)
     ca = material().ca
   } catch (error) {
     close()
-    throw explain('certificates', error)
+    throw error
   }
 
   return {
     // Each request is authenticated on its own: a caller may have a token instead, and probes have neither.
-    options: () => ({
-      ...material(),
-      requestCert: settings.VIOLA_CLIENT_CA_FILE !== undefined,
-      rejectUnauthorized: false,
-    }),
+    options: () => ({ ...material(), requestCert: ca !== undefined, rejectUnauthorized: false }),
     follow(one) {
       server = one
     },
@@ -81,4 +82,17 @@ export async function openCertificates(
   }
 }
 
-type Material = Pick<ServerOptions, keyof typeof names>
+/** Throws an error that names the settings of the files that cannot be used. */
+function checkMaterial(material: Material, names: Record<keyof Material, string>): void {
+  for (const as of ['cert', 'key'] as const)
+    try {
+      createSecureContext({ [as]: material[as] })
+    } catch (error) {
+      throw explain(`${names[as]} cannot be used`, error)
+    }
+  try {
+    createSecureContext(material)
+  } catch (error) {
+    throw explain(`${names.key} does not belong to the certificate of ${names.cert}`, error)
+  }
+}

@@ -64,7 +64,7 @@ const texts: Record<Language, Texts> = {
       csv: 'one row per NIC, change, match or verdict',
     },
     terminal:
-      'On a terminal, tables fit its width (or `COLUMNS`): texts wrap in their column, then some columns are left out. A pipe and `-o wide` get all of them. Colours appear on a terminal only, and not with `NO_COLOR`. With `LANG=ko_KR.UTF-8` or `--lang ko`, help, output and remedies are in Korean; names of states, reasons and fields, and error messages, stay English. To trust an inventory with a private CA, set `NODE_EXTRA_CA_CERTS`. The CLI sends the token only to the URLs that you set, and follows no redirect.',
+      'On a terminal, tables fit its width (or `COLUMNS`): texts wrap in their column, then some columns are left out. A pipe and `-o wide` get all of them. Colours appear on a terminal only, and not with `NO_COLOR`. With `LANG=ko_KR.UTF-8` or `--lang ko`, help, output and remedies are in Korean; names of states, reasons and fields, and error messages, stay English. For an inventory with a private CA, name the file of the CA with `--ca-file` or `MULTINIC_CA_FILE`. Through the API server the commands read the CA from the Secret of the inventory, if you may read it. The CLI sends the token only to the URLs that you set, and follows no redirect.',
     codes: {
       0: 'yes, or the requested output',
       1: 'no: `check` found a deviation or an observation that is too old, nothing matches the name, the OpenstackConfig is invalid',
@@ -122,7 +122,7 @@ const texts: Record<Language, Texts> = {
       csv: 'NIC, 변경, 검색 결과, 판정마다 한 줄',
     },
     terminal:
-      '터미널에서는 표를 터미널 너비(또는 `COLUMNS`)에 맞춥니다. 먼저 열 안에서 줄을 바꾸고, 그래도 넘치면 일부 열을 생략합니다. 파이프와 `-o wide`에는 모든 열을 출력합니다. 색상은 터미널에서만 표시하며 `NO_COLOR`가 있으면 표시하지 않습니다. `LANG=ko_KR.UTF-8` 또는 `--lang ko`를 지정하면 도움말, 출력, 조치 방법이 한국어로 표시됩니다. 상태, 사유, 필드 이름과 오류 메시지는 영어 그대로입니다. 사설 CA를 쓰는 인벤토리는 `NODE_EXTRA_CA_CERTS`로 신뢰하도록 설정하십시오. 토큰은 지정한 URL에만 보내며 리다이렉트를 따르지 않습니다.',
+      '터미널에서는 표를 터미널 너비(또는 `COLUMNS`)에 맞춥니다. 먼저 열 안에서 줄을 바꾸고, 그래도 넘치면 일부 열을 생략합니다. 파이프와 `-o wide`에는 모든 열을 출력합니다. 색상은 터미널에서만 표시하며 `NO_COLOR`가 있으면 표시하지 않습니다. `LANG=ko_KR.UTF-8` 또는 `--lang ko`를 지정하면 도움말, 출력, 조치 방법이 한국어로 표시됩니다. 상태, 사유, 필드 이름과 오류 메시지는 영어 그대로입니다. 인벤토리가 사설 CA를 쓰면 `--ca-file` 또는 `MULTINIC_CA_FILE`로 CA 파일을 지정하십시오. API 서버를 거쳐 접속할 때는 읽을 권한이 있으면 인벤토리의 Secret에서 CA를 읽습니다. 토큰은 지정한 URL에만 보내며 리다이렉트를 따르지 않습니다.',
     codes: {
       0: '예, 또는 요청한 출력',
       1: '아니요: `check`가 불일치나 너무 오래된 관측을 찾음, 일치하는 이름이 없음, OpenstackConfig가 잘못됨',

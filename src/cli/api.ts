@@ -29,6 +29,7 @@ import { problem } from '../contract/problem.ts'
 import { elementCounter } from '../runtime/bounded-body.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Access, Service } from './access.ts'
+import { connectTo } from './connection.ts'
 import { CliError } from './io.ts'
 import { whyUnreachable } from './network-errors.ts'
 import { harmless } from './render/paint.ts'
@@ -148,9 +149,9 @@ export async function textOf({ body, headers }: Response, maxBytes = maxResponse
 
 async function ask(service: Service, path: string, token: Access['token'], body?: unknown): Promise<Answer> {
   const bearer = await token()
-  const forward = await service.forward?.()
+  const connection = await connectTo(service)
   try {
-    const response = await fetch(`${forward?.url ?? service.url}${path}`, {
+    const response = await connection.fetch(path, {
       // A redirect would send the token to another host.
       redirect: 'manual',
       signal: AbortSignal.timeout(body === undefined ? readTimeoutMs : planTimeoutMs),
@@ -164,16 +165,15 @@ async function ask(service: Service, path: string, token: Access['token'], body?
     const { status, headers } = response
     return { service, status, text: await textOf(response), link: headers.get('link') ?? '' }
   } catch (error) {
-    throw new CliError(unreachable(service, forward?.problem === undefined ? error : new Error(forward.problem)), {
-      cause: error,
-    })
+    const problem = connection.problem()
+    throw new CliError(unreachable(service, problem === undefined ? error : new Error(problem)), { cause: error })
   } finally {
-    await forward?.close()
+    await connection.close()
   }
 }
 
-function unreachable({ name, url, setBy }: Service, error: unknown): string {
-  return `cannot reach the ${name} at ${url}: ${whyUnreachable(error)}\nCheck the URL (${setBy}) and the network.`
+function unreachable({ name, url, setBy, tls }: Service, error: unknown): string {
+  return `cannot reach the ${name} at ${url}: ${whyUnreachable(error, tls?.caSource)}\nCheck the URL (${setBy}) and the network.`
 }
 
 function parsed<T>(answer: Answer, schema: z.ZodType<T>): T {

@@ -22,6 +22,7 @@ export function clusterCommands(io: Io, ended: (ending: Ending) => void): Comman
     .option('--url <address...>', help.doctorUrl)
     .option('--inventory <url>', help.inventory)
     .option('--token-file <file>', help.tokenFile)
+    .option('--ca-file <file>', help.caFile)
     .option('--send-token', help.sendToken)
     .addOption(new Option('-o, --output <format>', help.output).choices(['json', 'yaml']))
     .action(async (flags: DoctorFlags) => ended(await (await import('./doctor/doctor.ts')).doctor(io, flags)))

@@ -5,36 +5,67 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
+import { type Authority, certificateAuthority } from '../../test/rigs/kubernetes/certificates.ts'
 import { grant, rules } from '../../test/support/access.ts'
 import { type Run, runner } from '../../test/support/cli.ts'
 import { aWrite } from '../../test/support/inventory.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { type RunningInventory, startInventory } from '../inventory/main.ts'
-import { pods } from '../kube/resources.ts'
+import { namespaces, pods, secrets } from '../kube/resources.ts'
 import { silent } from '../telemetry/log.ts'
 
 let dir: string
 let cluster: TargetCluster
-let inventory: RunningInventory
+let authority: Authority
+const inventories: RunningInventory[] = []
 let multinic: Run
 const namespace = 'multinic-system'
+/** Of an inventory that serves HTTPS. */
+const secure = 'multinic-secure'
+const tlsSecret = 'inventory-tls'
 const received: string[] = []
 
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'multinic-cli-cluster-'))
   cluster = await startTargetCluster()
-  inventory = await startInventory({
+  authority = await certificateAuthority(dir)
+  await runInventory(namespace)
+  const { cert, key } = await authority.issue('inventory', '/CN=inventory', {
+    subjectAltName: `DNS:multinic-inventory.${secure}`,
+    extendedKeyUsage: 'serverAuth',
+  })
+  await runInventory(secure, { INVENTORY_TLS_CERT_FILE: cert, INVENTORY_TLS_KEY_FILE: key })
+  const data = { 'ca.crt': await readFile(authority.cert, 'base64') }
+  await cluster.kube.create(secrets, {
+    ...{ apiVersion: 'v1', kind: 'Secret', metadata: { name: tlsSecret, namespace: secure } },
+    data,
+  })
+  multinic = runner({ KUBECONFIG: cluster.api.kubeconfig })
+})
+after(async () => {
+  for (const inventory of inventories) await inventory.close()
+  await cluster.close()
+  await rm(dir, { recursive: true })
+})
+
+/** An inventory and its Pod, whose variables are those of the chart. */
+async function runInventory(namespace: string, tls: Record<string, string> = {}): Promise<void> {
+  const inventory = await startInventory({
     env: {
       INVENTORY_ADDR: '127.0.0.1:0',
-      INVENTORY_DB_PATH: join(dir, 'inventory.db'),
+      INVENTORY_DB_PATH: join(dir, `${namespace}.db`),
       KUBECONFIG: cluster.api.kubeconfig,
+      ...tls,
     },
     log: silent,
     addRoutes: app => {
       app.addHook('onRequest', async ({ headers }) => void received.push(String(headers.authorization)))
     },
   })
+  inventories.push(inventory)
   await inventory.recorder.put([aWrite('w1', { nics: 10 })])
+  if (!(await cluster.kube.get(namespaces, { name: namespace })))
+    await cluster.kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
   for (const name of ['multinic-reader', 'user'])
     await cluster.kube.raw('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, {
       apiVersion: 'v1',
@@ -44,26 +75,23 @@ before(async () => {
   await grant(cluster.kube, `system:serviceaccount:${namespace}:multinic-reader`, [rules.readInventory])
   const labels = { 'app.kubernetes.io/part-of': 'multinic', 'app.kubernetes.io/component': 'inventory' }
   const ports = [{ name: 'inventory', containerPort: Number(new URL(inventory.url).port) }]
-  const containers = [{ name: 'inventory', image: 'multinic', ports }]
+  const env = Object.keys(tls).map(name => ({ name, value: `/etc/multinic/inventory-tls/${name}` }))
+  const volumeMounts = [{ name: 'tls', mountPath: '/etc/multinic/inventory-tls' }]
+  const containers = [{ name: 'inventory', image: 'multinic', ports, env, volumeMounts }]
+  const volumes = [{ name: 'tls', secret: { secretName: tlsSecret } }]
   await cluster.kube.create(pods, {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'multinic-inventory-1', namespace, labels },
-    spec: { containers, nodeName: 'here' } as never,
+    spec: { containers, volumes, nodeName: 'here' } as never,
   })
   const conditions = [{ type: 'Ready', status: 'True' }]
   const status = { phase: 'Running', podIP: '127.0.0.1', conditions }
   await cluster.kube.patchStatus(pods, { namespace, name: 'multinic-inventory-1' }, status)
-  multinic = runner({ KUBECONFIG: cluster.api.kubeconfig })
-})
-after(async () => {
-  await inventory?.close()
-  await cluster.close()
-  await rm(dir, { recursive: true })
-})
+}
 
 /** A kubeconfig for a ServiceAccount of the cluster. */
-async function kubeconfigOf(account: string): Promise<string> {
+async function kubeconfigOf(account: string, namespace: string): Promise<string> {
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`
   const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} }
   const { token } = ((await cluster.kube.raw('POST', path, body)).body as { status: { token: string } }).status
@@ -103,7 +131,7 @@ test('only --send-token sends the token of the user, which the inventory refuses
 })
 
 test('a user needs the rights of the Role multinic-cli, and each refusal says what is missing', async () => {
-  const kubeconfig = await kubeconfigOf('user')
+  const kubeconfig = await kubeconfigOf('user', namespace)
   const run = () => multinic('find', 'w1', '--kubeconfig', kubeconfig)
   const user = `system:serviceaccount:${namespace}:user`
   const steps: [rule: Parameters<typeof grant>[2][number], before: RegExp][] = [
@@ -172,4 +200,47 @@ test('an unknown context is an error that lists the contexts, for every command'
     assert.equal(code, 2, words.join(' '))
     assert.match(error, /contexts: no entry named gone; there are \S+/, words.join(' '))
   }
+})
+
+test('an inventory that serves HTTPS is verified with the CA of its Secret, and with the name of its Service', async () => {
+  const run = runner({ KUBECONFIG: cluster.api.kubeconfig, MULTINIC_NAMESPACE: secure })
+  const { code, out, error } = await run('status')
+  assert.equal(code, 0, error)
+  assert.match(out, /w1/)
+
+  const { cert, key } = await authority.issue('other', '/CN=other', {
+    subjectAltName: 'DNS:multinic-inventory.elsewhere',
+    extendedKeyUsage: 'serverAuth',
+  })
+  const namespace = 'multinic-other-name'
+  await runInventory(namespace, { INVENTORY_TLS_CERT_FILE: cert, INVENTORY_TLS_KEY_FILE: key })
+  received.length = 0
+  const refused = await runner({
+    ...{ KUBECONFIG: cluster.api.kubeconfig, MULTINIC_NAMESPACE: namespace },
+    MULTINIC_CA_FILE: authority.cert,
+  })('status')
+  assert.equal(refused.code, 2)
+  assert.match(refused.error, /multinic-inventory\.multinic-other-name\. is not in the cert's altnames/)
+  assert.deepEqual(received, [])
+})
+
+test('a user who may not read the Secret passes the CA, and the error says which', async () => {
+  const user = `system:serviceaccount:${secure}:user`
+  const cliRules = [
+    { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
+    { apiGroups: [''], resources: ['serviceaccounts/token'], verbs: ['create'], resourceNames: ['multinic-reader'] },
+    { apiGroups: [''], resources: ['pods/portforward'], verbs: ['get', 'create'] },
+  ]
+  await grant(cluster.kube, user, cliRules, secure)
+  const run = runner({ KUBECONFIG: await kubeconfigOf('user', secure), MULTINIC_NAMESPACE: secure })
+  received.length = 0
+  const { code, error } = await run('status')
+  assert.equal(code, 2)
+  assert.match(
+    error,
+    /not trusted; set its CA with --ca-file FILE or MULTINIC_CA_FILE \(ca\.crt of Secret multinic-secure\/inventory-tls\)/,
+  )
+  assert.deepEqual(received, [])
+  const trusted = await run('find', 'w1', '--ca-file', authority.cert)
+  assert.equal(trusted.code, 0, trusted.error)
 })

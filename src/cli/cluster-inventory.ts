@@ -5,22 +5,27 @@
 import { connectKube, type KubeClient } from '../kube/client.ts'
 import { isForbidden, isNotFound } from '../kube/errors.ts'
 import { forwardPort, type PortForward } from '../kube/port-forward.ts'
-import { pods } from '../kube/resources.ts'
+import { pods, secrets } from '../kube/resources.ts'
 import type { PodObject } from '../kube/types.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type ClusterFlags, clusterAccessOf } from './cluster.ts'
+import type { ServerIdentity } from './connection.ts'
 import { CliError, type Io } from './io.ts'
 
 export interface ClusterInventory {
   /** For messages. */
   name: string
   forward(): Promise<PortForward>
+  /** Of a Pod that serves HTTPS: the CA that the user has set, or that of its Secret. */
+  identity?: ((ownCa: () => Promise<string | undefined>) => Promise<ServerIdentity>) | undefined
   /** Valid for the inventory only, for ten minutes. */
   readerToken(): Promise<string>
 }
 
 const readerAccount = 'multinic-reader'
 const audience = 'multinic'
+const serviceName = 'multinic-inventory'
+const certificateSetting = 'INVENTORY_TLS_CERT_FILE'
 /** Of the chart and of kustomize. */
 const usualNamespaces = ['multinic-system', 'multinic-operator-system']
 const labelSelector = 'app.kubernetes.io/part-of=multinic,app.kubernetes.io/component in (inventory,operator)'
@@ -37,11 +42,21 @@ export async function findInventory(io: Io, flags: ClusterFlags): Promise<Cluste
         tried.push(`\n  ${namespace}: ${found}`)
         continue
       }
-      const { pod, port } = found
+      const { pod, port, tls } = found
+      const connected = <T>(work: (client: KubeClient) => Promise<T>) =>
+        using(connectKube(access, { attempts: 2 }), work)
+      let ca: Promise<string | undefined> | undefined
       return {
         name: `Pod ${namespace}/${pod} of ${access.server}`,
         forward: () => forwardPort(access, { namespace, pod, port }),
-        readerToken: () => using(connectKube(access, { attempts: 2 }), client => readerTokenOf(client, namespace)),
+        readerToken: () => connected(client => readerTokenOf(client, namespace)),
+        identity:
+          tls &&
+          (async ownCa => {
+            ca ??= ownCa().then(own => own ?? connected(client => caIn(client, namespace, tls.secret)))
+            const caSource = tls.secret && `ca.crt of Secret ${namespace}/${tls.secret}`
+            return { servername: `${serviceName}.${namespace}`, ca: await ca, caSource }
+          }),
       }
     }
   } catch (error) {
@@ -55,12 +70,12 @@ export async function findInventory(io: Io, flags: ClusterFlags): Promise<Cluste
 }
 
 /** The Pod, or why there is none. */
-async function podIn(kube: KubeClient, namespace: string): Promise<{ pod: string; port: number } | string> {
+async function podIn(kube: KubeClient, namespace: string): Promise<({ pod: string } & Served) | string> {
   try {
     const { items } = await kube.list(pods, { namespace, labelSelector })
     const found = items.flatMap(pod => {
-      const port = inventoryPort(pod)
-      return port === undefined ? [] : [{ pod: pod.metadata.name, port, isReady: isReady(pod) }]
+      const served = servedBy(pod)
+      return served ? [{ pod: pod.metadata.name, ...served, isReady: isReady(pod) }] : []
     })
     const [first] = found
     if (!first) return 'no Pod of the inventory'
@@ -72,11 +87,48 @@ async function podIn(kube: KubeClient, namespace: string): Promise<{ pod: string
   }
 }
 
-function inventoryPort({ spec }: PodObject): number | undefined {
-  const ports = spec.containers.flatMap(
-    container => (container as { ports?: { name?: string; containerPort: number }[] }).ports ?? [],
-  )
-  return ports.find(({ name }) => name === 'inventory')?.containerPort
+interface Served {
+  port: number
+  /** Of a port that serves HTTPS: the Secret with its certificate, if it is in one. */
+  tls?: { secret: string | undefined }
+}
+
+interface Container {
+  ports?: { name?: string; containerPort: number }[]
+  env?: { name: string; value?: string; valueFrom?: unknown }[]
+  volumeMounts?: { name: string; mountPath: string }[]
+}
+
+/** By the Pod, not by its Service: while a rollout turns HTTPS on, there are Pods with and without it. */
+function servedBy({ spec }: PodObject): Served | undefined {
+  const { containers, volumes = [] } = spec as { containers: Container[]; volumes?: Volume[] }
+  for (const { ports = [], env = [], volumeMounts = [] } of containers) {
+    const port = ports.find(({ name }) => name === 'inventory')?.containerPort
+    if (port === undefined) continue
+    const { value: file, valueFrom } = env.findLast(({ name }) => name === certificateSetting) ?? {}
+    if (!file && !valueFrom) return { port }
+    const mount = volumeMounts.find(({ mountPath }) => file?.startsWith(`${mountPath}/`))
+    const volume = volumes.find(({ name }) => name === mount?.name)
+    return { port, tls: { secret: volume?.secret?.secretName } }
+  }
+  return undefined
+}
+
+interface Volume {
+  name: string
+  secret?: { secretName?: string }
+}
+
+/** Undefined if the user may not read the Secret, which also has the private key: then the CAs of the system apply. */
+async function caIn(kube: KubeClient, namespace: string, name: string | undefined): Promise<string | undefined> {
+  if (name === undefined) return undefined
+  try {
+    const ca = (await kube.get(secrets, { namespace, name }))?.data?.['ca.crt']
+    return ca && Buffer.from(ca, 'base64').toString('utf8')
+  } catch (error) {
+    if (isForbidden(error)) return undefined
+    throw error
+  }
 }
 
 function isReady({ status, metadata }: PodObject): boolean {

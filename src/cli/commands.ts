@@ -45,6 +45,7 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
       .addOption(new Option('-o, --output <format>', help.output).choices(formats))
       .option('--inventory <url>', help.inventory)
       .option('--token-file <file>', help.tokenFile)
+      .option('--ca-file <file>', help.caFile)
       .option('--send-token', help.sendToken)
       .option('--kubeconfig <file>', kubeconfigHelp[name] ?? help.kubeconfig)
       .option('--context <name>', help.context)

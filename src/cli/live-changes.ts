@@ -3,6 +3,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AccessFlags, accessFrom } from './access.ts'
+import { connectTo } from './connection.ts'
 import type { Io } from './io.ts'
 
 export interface LiveChanges {
@@ -59,11 +60,11 @@ export function liveChanges(io: Io, flags: AccessFlags, pollMs: number): LiveCha
 /** Calls `changed` when the stream opens, because something may have changed before, and for each change. */
 async function followEvents(io: Io, flags: AccessFlags, signal: AbortSignal, changed: () => void): Promise<void> {
   const { inventory, token } = accessFrom(flags, io)
-  const { url, forward } = await inventory()
+  const service = await inventory()
   const bearer = await token()
-  const opened = await forward?.()
+  const connection = await connectTo(service)
   try {
-    const { status, headers, body } = await fetch(`${opened?.url ?? url}/v1/inventory/events`, {
+    const { status, headers, body } = await connection.fetch('/v1/inventory/events', {
       // A redirect would send the token to another host.
       redirect: 'manual',
       signal,
@@ -74,6 +75,6 @@ async function followEvents(io: Io, flags: AccessFlags, signal: AbortSignal, cha
     // A heartbeat is a comment, which has no data.
     for await (const chunk of body ?? []) if (Buffer.from(chunk).includes('data:')) changed()
   } finally {
-    await opened?.close()
+    await connection.close()
   }
 }

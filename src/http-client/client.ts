@@ -10,6 +10,7 @@ import { Agent, type Dispatcher, EnvHttpProxyAgent, request as send } from 'undi
 import { truncate } from '../contract/truncate.ts'
 import { isLinkLocal, urlOf } from '../contract/url.ts'
 import { BodyError, type BodyLimits, maxElements, parseJson, readBody } from '../runtime/bounded-body.ts'
+import { isUntrusted } from '../runtime/certificate-errors.ts'
 import { explain } from '../runtime/errors.ts'
 import { retry } from '../runtime/retry.ts'
 import { type StartCall, statusClass } from '../telemetry/client-metrics.ts'
@@ -17,6 +18,8 @@ import { detailOf, isRetryable, ServiceError } from './errors.ts'
 
 export interface Tls {
   ca?: string | undefined
+  /** The setting of `ca`, for errors. */
+  caSetting?: string
   cert?: string | undefined
   key?: string | undefined
   insecure?: boolean | undefined
@@ -172,7 +175,9 @@ export function createHttp(options: HttpOptions): Http {
       return new ServiceError(`${where(request)}: the answer ${error.message}`, { service, kind }, { cause: error })
     }
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'connection failed'
-    return new ServiceError(`${where(request)}: ${code}`, { service, kind: 'connection' }, { cause: error })
+    const { caSetting } = options.tls ?? {}
+    const remedy = caSetting && isUntrusted(error) ? `; set ${caSetting} to the CA of the server` : ''
+    return new ServiceError(`${where(request)}: ${code}${remedy}`, { service, kind: 'connection' }, { cause: error })
   }
 
   /** Without the query, which may contain hundreds of ids. */

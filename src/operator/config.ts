@@ -76,7 +76,9 @@ export const processSettings = z.object({
     z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
   ),
   INVENTORY_TOKEN_FILE: optional('Bearer token for the inventory of INVENTORY_URL. Reloaded when the file changes.'),
-  INVENTORY_CA_FILE: optional('CA certificates for the inventory of INVENTORY_URL. Default: those of the system.'),
+  INVENTORY_CA_FILE: optional(
+    'CA certificates for the inventory of INVENTORY_URL. Default: those of the system. Reloaded when the file changes.',
+  ),
   RABBITMQ_EVENTS_ENABLED: describe('Listen to notifications of the clouds.', flag.default(true)),
   RABBITMQ_USER: optional('User for the message bus of RABBITMQ_URLS.'),
   RABBITMQ_PASSWORD: optional('Password of RABBITMQ_USER.'),

@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { openstackConfigs } from '../contract/openstack-config.ts'
-import { createHttp, type Proxies } from '../http-client/client.ts'
+import type { Proxies } from '../http-client/client.ts'
 import { connectKube } from '../kube/client.ts'
 import { inClusterAccess, loadKubeconfig, tokenFromFile } from '../kube/config.ts'
 import { type Controller, runController } from '../kube/controller.ts'
@@ -17,7 +17,7 @@ import type { Environment } from '../runtime/env.ts'
 import { openAccess } from '../server/access.ts'
 import { connectOwnCluster } from '../server/reviews.ts'
 import { listen } from '../server/server.ts'
-import { measureCalls, type StartCall } from '../telemetry/client-metrics.ts'
+import { measureCalls } from '../telemetry/client-metrics.ts'
 import { setLeaderMetrics } from '../telemetry/leader-metrics.ts'
 import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
@@ -34,7 +34,7 @@ import type { OwnBus } from './events/bus-access.ts'
 import { createCloudEvents } from './events/cloud-events.ts'
 import { createFairShare } from './fair-share.ts'
 import { createPlanner } from './inspect.ts'
-import { createInventoryClient } from './inventory-client.ts'
+import { openRemoteInventory } from './inventory-client.ts'
 import { createDeliveredStore } from './legacy/post-only-viola.ts'
 import { createLocks } from './locks.ts'
 import { createOperatorMetrics } from './metrics.ts'
@@ -99,7 +99,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     proxies,
     startCall,
   })
-  const inventory = recorder ? undefined : await remoteInventory(settings, proxies, startCall)
+  const inventory = recorder ? undefined : await openRemoteInventory({ settings, log, proxies, startCall })
   const records = recorder ?? inventory?.recorder
   const violaClients = createViolaClients({
     ca: await optionalFile(settings.VIOLA_CA_FILE),
@@ -257,25 +257,6 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
 
 function watchedNamespaces({ WATCH_NAMESPACES: named }: ProcessSettings): (string | undefined)[] {
   return named.length > 0 ? named : [undefined]
-}
-
-const inventoryTimeoutMs = 30_000
-
-interface RemoteInventory {
-  recorder: Recorder
-  close(): Promise<void>
-}
-
-async function remoteInventory(
-  { INVENTORY_URL: url, INVENTORY_TOKEN_FILE: file, INVENTORY_CA_FILE: caFile }: ProcessSettings,
-  proxies: Proxies,
-  startCall: StartCall,
-): Promise<RemoteInventory | undefined> {
-  if (url === undefined) return undefined
-  const ca = await optionalFile(caFile)
-  const http = createHttp({ service: 'inventory', timeoutMs: inventoryTimeoutMs, tls: { ca }, proxies, startCall })
-  const token = file === undefined ? undefined : tokenFromFile(file)
-  return { recorder: createInventoryClient({ http, url, token }), close: () => http.close() }
 }
 
 function sourcesFor(watch: SecretWatch, settings: ProcessSettings): (user: string) => CredentialSources {

@@ -58,7 +58,7 @@ export function createViolaClients(options: ViolaClientsOptions): ViolaClients {
       const { violaToken: token, violaClientCertificate: isOwn } = credentials
       const connectionKey = JSON.stringify([endpoint, timeoutMs, insecure, isOwn])
       const { http, streams } = connections.use(user, connectionKey, () => {
-        const tls = { ca, insecure, ...(isOwn && { cert: clientCert, key: clientKey }) }
+        const tls = { ca, caSetting: 'VIOLA_CA_FILE', insecure, ...(isOwn && { cert: clientCert, key: clientKey }) }
         const common = { service: 'viola', timeoutMs, tls, proxies, startCall, limits }
         return { http: createHttp(common), streams: createHttp({ ...common, connections: maxStreams }) }
       })

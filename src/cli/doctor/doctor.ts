@@ -19,6 +19,7 @@ import type { Resource } from '../../kube/types.ts'
 import { type AccessFlags, accessFrom } from '../access.ts'
 import { type Api, connectApi, textOf } from '../api.ts'
 import { type Cluster, type ClusterFlags, withCluster } from '../cluster.ts'
+import { connectTo } from '../connection.ts'
 import type { Ending, Io } from '../io.ts'
 import { whyUnreachable } from '../network-errors.ts'
 import { type Format, print } from '../output.ts'
@@ -42,11 +43,13 @@ const signs: Record<Finding['level'], [tone: Tone, sign: string]> = {
 }
 
 export async function doctor(io: Io, flags: DoctorFlags): Promise<Ending> {
-  const api = connectApi(accessFrom(flags, io))
+  const access = accessFrom(flags, io)
+  const api = connectApi(access)
   const inCluster = await withCluster(io, flags, async cluster =>
     findingsOf(await factsOf(cluster, api, io.now()), cluster.namespace, io.now()),
   )
-  const findings = [...inCluster, ...(await Promise.all((flags.url ?? []).map(checkUrl)))]
+  const ca = await access.ca()
+  const findings = [...inCluster, ...(await Promise.all((flags.url ?? []).map(url => checkUrl(url, ca))))]
   await print(io, flags.output, {
     data: findings,
     lines: ({ paint }) =>
@@ -202,14 +205,16 @@ function readyzOf({ spec }: DeploymentObject): Pick<Workload, 'readyzAt'> {
 const timeoutMs = 5_000
 
 /** Checks /readyz of a component. */
-async function checkUrl(url: string): Promise<Finding> {
-  const readyz = `${withoutSlash(url)}/readyz`
+async function checkUrl(url: string, ca: string | undefined): Promise<Finding> {
+  const connection = await connectTo({ url: withoutSlash(url), ...(ca && { tls: { ca } }) })
   try {
-    const answer = await fetch(readyz, { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
+    const answer = await connection.fetch('/readyz', { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
     const text = (await textOf(answer, 1024 * 1024)).slice(0, 500)
     if (answer.ok) return { level: 'ok', what: `${url} is ready` }
     return { level: 'bad', what: `${url} is not ready (HTTP ${answer.status})`, remedy: text }
   } catch (error) {
     return { level: 'bad', what: `${url} does not respond`, remedy: whyUnreachable(error) }
+  } finally {
+    await connection.close()
   }
 }

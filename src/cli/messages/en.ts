@@ -17,6 +17,7 @@ export const en = {
     output: 'output format',
     inventory: 'URL of the inventory ($MULTINIC_INVENTORY_URL); default: the inventory of the cluster',
     tokenFile: 'file with the bearer token ($MULTINIC_TOKEN_FILE)',
+    caFile: 'CA certificates of the inventory ($MULTINIC_CA_FILE); default: those of the system, or of its Secret',
     sendToken: 'send the token of the kubeconfig instead of one that may only read',
     provider: 'only this provider',
     selector: 'only nodes whose Node has these labels, such as zone=a,role in (db,web),!spare',

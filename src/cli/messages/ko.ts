@@ -15,6 +15,7 @@ export const ko: Messages = {
     output: '출력 형식',
     inventory: '인벤토리 URL ($MULTINIC_INVENTORY_URL). 기본값: 클러스터의 인벤토리',
     tokenFile: 'Bearer 토큰 파일 ($MULTINIC_TOKEN_FILE)',
+    caFile: '인벤토리의 CA 인증서 파일 ($MULTINIC_CA_FILE). 기본값: 시스템의 CA 또는 인벤토리 Secret의 CA',
     sendToken: '읽기 전용 토큰 대신 kubeconfig의 토큰을 보냅니다',
     provider: '이 프로바이더만',
     selector: 'Node에 이 레이블이 있는 노드만. 예: zone=a,role in (db,web),!spare',

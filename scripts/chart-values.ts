@@ -303,7 +303,7 @@ export const chartValues: Group = {
         tokensSecret: secretName(
           'Secret with key tokens.yaml: static tokens, each with its user and groups. Tokens of the cluster need no Secret.',
         ),
-        tlsSecret: secretName('TLS Secret (tls.crt, tls.key, and ca.crt for client certificates).'),
+        tlsSecret: secretName('TLS Secret (tls.crt, tls.key, and ca.crt for ServiceMonitors and client certificates).'),
         ...workload(8080, { request: '96Mi', limit: '256Mi' }),
       },
     },
@@ -319,6 +319,9 @@ export const chartValues: Group = {
         ),
         tokensSecret: secretName(
           'Secret with key tokens.yaml: static tokens, each with its user and groups. Tokens of the cluster need no Secret.',
+        ),
+        tlsSecret: secretName(
+          'TLS Secret (tls.crt, tls.key and ca.crt) for the name multinic-inventory.NAMESPACE: the inventory serves HTTPS, here or in the operator.',
         ),
         persistence: {
           about: 'Volume of the embedded database, here or in the operator.',

@@ -4,8 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
+import { request as requestTls } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text as textOf } from 'node:stream/consumers'
@@ -39,7 +41,7 @@ function example(start: string): string {
   const block = blocksIn('docs/guides/access.md').find(({ text }) => text.includes(start))
   const places: Record<string, string> = {
     'https://sso.example.com': identities.url,
-    'http://multinic-inventory.multinic-system:18081': inventory.url,
+    'https://multinic-inventory.multinic-system:18081': inventory.url,
     '/etc/oauth2-proxy': dir,
   }
   return Object.entries(places).reduce(
@@ -55,12 +57,18 @@ before(async () => {
     return join(dir, name)
   }
   cluster = await startControlPlane()
+  const { cert, key } = await cluster.authority.issue('inventory', '/CN=inventory', {
+    subjectAltName: 'IP:127.0.0.1',
+    extendedKeyUsage: 'serverAuth',
+  })
   const tokens = ['dashboard-proxy', 'stranger'].map(user => ({ user, token: tokenOf(user) }))
   inventory = await startInventory({
     env: {
       INVENTORY_ADDR: '127.0.0.1:0',
       INVENTORY_DB_PATH: join(dir, 'inventory.db'),
       INVENTORY_TOKENS_FILE: await file('tokens.yaml', stringify({ tokens })),
+      INVENTORY_TLS_CERT_FILE: cert,
+      INVENTORY_TLS_KEY_FILE: key,
       KUBECONFIG: cluster.kubeconfig,
     },
     log: silent,
@@ -80,6 +88,7 @@ before(async () => {
     config: await file('oauth2-proxy.cfg', example('# oauth2-proxy.cfg')),
     alphaConfig: await file('alpha.yaml', example('# alpha.yaml')),
     dir,
+    ca: cluster.authority.cert,
   })
 })
 after(async () => {
@@ -100,7 +109,13 @@ const reader = {
 /** A client that sends any header. */
 async function get(path: string, headers: Record<string, string | string[]> = {}, from = url) {
   const response = await new Promise<IncomingMessage>((resolve, reject) =>
-    request(`${from}${path}`, { headers, agent: false }, resolve).on('error', reject).end(),
+    (from.startsWith('https:') ? requestTls : request)(
+      `${from}${path}`,
+      { headers, agent: false, ca: readFileSync(cluster.authority.cert) },
+      resolve,
+    )
+      .on('error', reject)
+      .end(),
   )
   return { status: response.statusCode, headers: response.headers, text: await textOf(response) }
 }

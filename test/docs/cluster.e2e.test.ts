@@ -55,6 +55,7 @@ before(async () => {
   const files = {
     ...{ 'routing.yaml': routing, 'a.kubeconfig': '{}\n', CONTRABASS_ENCRYPT_KEY: '0123456789abcdef' },
     ...{ 'tls.crt': 'certificate', 'tls.key': 'key', 'ca.crt': 'certificate' },
+    ...{ 'inventory.crt': 'certificate', 'inventory.key': 'key' },
     INVENTORY_DATABASE_URL: 'postgresql://multinic:password@db.example:5432/multinic',
   }
   for (const [name, text] of Object.entries(files)) await writeFile(join(shell.dir, name), text)

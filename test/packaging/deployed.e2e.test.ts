@@ -73,13 +73,14 @@ test('without a token the inventory and Viola serve nobody', async () => {
   }
 })
 
-test('the commands reach the inventory through the API server, with a token that may only read', async () => {
-  await deployed.soon(async () => {
-    const { code, stdout, stderr } = await cp.exec(join(root, 'bin/multinic'), ['status'], { check: false })
-    assert.equal(code, 0, stdout + stderr)
-    assert.match(stdout, /multinic0.*10\.10\.0\.10/)
-  })
-})
+async function assertStatus(): Promise<void> {
+  const { code, stdout, stderr } = await cp.exec(join(root, 'bin/multinic'), ['status'], { check: false })
+  assert.equal(code, 0, stdout + stderr)
+  assert.match(stdout, /multinic0.*10\.10\.0\.10/)
+}
+
+test('the commands reach the inventory through the API server, with a token that may only read', () =>
+  deployed.soon(assertStatus))
 
 test('the doctor queries every component through the API server', async () => {
   // On a busy machine a late probe makes a component not ready for a moment, and the doctor reports it.
@@ -91,6 +92,23 @@ test('the doctor queries every component through the API server', async () => {
     for (const account of ['multinic-agent', 'multinic-operator', 'viola-api'])
       assert.match(stdout, new RegExp(`● ${account} has all required rights`))
   })
+})
+
+test('the inventory in the operator serves HTTPS as soon as the chart names a Secret, and the commands verify it', async () => {
+  const { cert, key } = await cp.authority.issue('inventory', '/CN=inventory', {
+    subjectAltName: `DNS:multinic-inventory.${namespace}`,
+    extendedKeyUsage: 'serverAuth',
+  })
+  const files = { 'tls.crt': cert, 'tls.key': key, 'ca.crt': cp.authority.cert }
+  const from = Object.entries(files).map(([name, file]) => `--from-file=${name}=${file}`)
+  await cp.exec('kubectl', ['create', 'secret', 'generic', 'inventory-tls', '--namespace', namespace, ...from])
+  await deployed.deploy([
+    ...['upgrade', release, chart, ...deployed.values(tag)],
+    ...['--set', 'inventory.tlsSecret=inventory-tls'],
+  ])
+  // The embedded database of the former Pod is lost, so that the next sync writes the record again.
+  await deployed.soon(assertStatus)
+  await assert.rejects(inventory('/v1/inventory/node-configs'), /other side closed|ECONNRESET/)
 })
 
 test('helm uninstall removes the components, but not the objects and the NIC', async () => {

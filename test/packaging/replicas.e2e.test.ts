@@ -4,9 +4,10 @@
  * dashboard answers. The measured times are diagnostics of the tests.
  */
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { request } from 'undici'
+import { Agent, request } from 'undici'
 import type { HistoryEntry } from '../../src/contract/inventory.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { leases, pods } from '../../src/kube/resources.ts'
@@ -14,6 +15,7 @@ import type { PodObject } from '../../src/kube/types.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
 import { type NetworkEvents, watchNetwork } from '../support/network-events.ts'
 import { maxOutage, type Prober, startProber } from '../support/prober.ts'
+import { root } from './deployed.fixture.ts'
 import { type Peer, whileCut } from './network-cut.ts'
 import { biz, type Machine, management, providerId, type Replicated, startReplicated } from './replicas.fixture.ts'
 import { addressesOf, type Player, startPlayer } from './replicas-player.ts'
@@ -45,7 +47,7 @@ before(async () => {
   player = startPlayer(site)
   await player.nextChange()
   const urls = ['/', '/v1/inventory/node-configs'].map(path => site.inventory() + path)
-  prober = startProber(urls, { authorization: `Bearer ${token}` })
+  prober = startProber(urls, { headers: { authorization: `Bearer ${token}` }, tls: site.inventoryTls })
 })
 after(async () => {
   await prober?.stop()
@@ -117,6 +119,12 @@ async function machineToPowerOff(): Promise<Machine> {
   const name = holders.find(node => node === leader.spec?.nodeName) ?? holders[0]
   return site.machines.find(({ node }) => node.name === name) ?? assert.fail(`no node ${name}`)
 }
+
+test('the commands verify the inventory with the CA of its Secret', async () => {
+  const { code, stdout, stderr } = await site.cp.exec(join(root, 'bin/multinic'), ['status'], { check: false })
+  assert.equal(code, 0, stdout + stderr)
+  assert.match(stdout, /multinic0/)
+})
 
 for (const [component, namespace] of components)
   test(`kill -9 of each ${component} stops nothing`, async t => {
@@ -208,10 +216,12 @@ test('every port was configured once, and the history has every change', async t
   await player.stop()
   t.diagnostic(`${player.changes.length} changes of ${player.nics.length} ports`)
   for (const [machine, watch] of events) assertConfiguredOnce(machine, await watch.stop())
+  const dispatcher = new Agent({ connect: site.inventoryTls })
   for (const machine of site.machines) {
     const path = `/v1/inventory/node-configs/${machine.server.name}/history?providerId=${providerId}&limit=1000`
     const { statusCode, body } = await request(site.inventory() + path, {
       headers: { authorization: `Bearer ${token}` },
+      dispatcher,
     })
     assert.equal(statusCode, 200)
     const entries = (await body.json()) as HistoryEntry[]

@@ -51,6 +51,7 @@ const tag = 'replicas'
 const within = 240_000
 const nicsPerNode = 6
 const databaseCa = '/etc/multinic/database-ca'
+const inventoryName = `multinic-inventory.${management}`
 
 export interface Machine {
   node: RigNode
@@ -77,6 +78,8 @@ export interface Replicated {
   deploy(command: 'install' | 'upgrade', profile: string, ...more: string[]): Promise<void>
   /** URL of the inventory's Service. */
   inventory(): string
+  /** How its certificate is verified. */
+  inventoryTls: { ca: string; servername: string }
   token(): Promise<string>
   /** Waits for an assertion; if it fails, adds the description and logs of our Pods to the error. */
   soon(check: () => Promise<void>): Promise<void>
@@ -158,7 +161,8 @@ export async function startReplicated(): Promise<Replicated> {
       apiServer: { address: host, ports: [Number(new URL(cp.server).port)] },
       database: { address: host, ports: [5432, 5433] },
       ...{ cp, kube, cloudState, subnet, machines, postgres, rabbit, movePostgres, soon, close },
-      inventory: () => `http://${inventoryAddress}:18081`,
+      inventory: () => `https://${inventoryAddress}:18081`,
+      inventoryTls: { ca: await readFile(cp.authority.cert, 'utf8'), servername: inventoryName },
       token: () => kubectl('create', 'token', 'multinic-reader', '--audience=multinic', '-n', management),
       deploy: async (command, profile, ...more) => {
         const file = (name: string) => ['--values', join(chart, `values-${name}.yaml`)]
@@ -254,11 +258,11 @@ async function createSecrets({ cp, kubectl, postgres, home }: SecretsInput): Pro
   const routing = await write('routing.yaml', JSON.stringify({ strict: true, targets: [target] }))
   await create('viola-routing', routing, await write('biz.kubeconfig', await kubeconfigOfViola(cp, kubectl)))
 
-  const viola = await cp.authority.issue('viola', '/CN=viola-api', {
-    subjectAltName: 'DNS:viola-api',
-    extendedKeyUsage: 'serverAuth',
-  })
-  await create('viola-tls', `tls.crt=${viola.cert}`, `tls.key=${viola.key}`, `ca.crt=${cp.authority.cert}`)
+  for (const [secret, name] of Object.entries({ 'viola-tls': 'viola-api', 'inventory-tls': inventoryName })) {
+    const serving = { subjectAltName: `DNS:${name}`, extendedKeyUsage: 'serverAuth' }
+    const { cert, key } = await cp.authority.issue(secret, `/CN=${name}`, serving)
+    await create(secret, `tls.crt=${cert}`, `tls.key=${key}`, `ca.crt=${cp.authority.cert}`)
+  }
 
   const url = new URL(await postgres.database('inventory'))
   await create('database-ca', `ca.crt=${await postgres.encrypt()}`)

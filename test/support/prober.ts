@@ -25,13 +25,21 @@ export interface Prober {
   stop(): Promise<void>
 }
 
-export function startProber(urls: readonly string[], headers: Record<string, string>): Prober {
+export interface ProberOptions {
+  headers: Record<string, string>
+  /** CA and name of the server's certificate. */
+  tls: { ca: string; servername: string }
+}
+
+export function startProber(urls: readonly string[], { headers, tls }: ProberOptions): Prober {
   const failures: Failure[] = []
   const stopped = new AbortController()
   const pending = new Set<Promise<void>>()
   const probe = async (url: string) => {
     const at = performance.now()
-    const dispatcher = new Agent({ connect: { timeout: timeoutMs }, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
+    const dispatcher = new Agent({
+      ...{ connect: { timeout: timeoutMs, ...tls }, headersTimeout: timeoutMs, bodyTimeout: timeoutMs },
+    })
     try {
       const { statusCode, body } = await request(url, { dispatcher, headers })
       await body.dump()

@@ -39,6 +39,21 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* The name in the certificate of a component that serves HTTPS. */}}
+{{- define "multinic.tlsName" -}}
+{{- if eq .part "inventory" }}{{ include "multinic.name" . }}.{{ .root.Release.Namespace }}{{ else }}{{ include "multinic.name" . }}{{ end -}}
+{{- end }}
+
+{{/* The CA of a TLS Secret as a volume. Only this key: the Secret also has the private key of the server. */}}
+{{- define "multinic.caVolume" -}}
+- name: {{ .name }}
+  secret:
+    secretName: {{ .secret }}
+    items:
+      - key: ca.crt
+        path: ca.crt
+{{- end }}
+
 {{/* A Secret as a volume. */}}
 {{- define "multinic.secretVolume" -}}
 - name: {{ .name }}
@@ -354,7 +369,7 @@ spec:
 {{- and .Values.monitoring.serviceMonitor (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1") -}}
 {{- end }}
 
-{{/* root, part, ports (list of name, port, target). */}}
+{{/* root, part, ports (list of name, port, target, and appProtocol if any). */}}
 {{- define "multinic.service" -}}
 apiVersion: v1
 kind: Service
@@ -371,6 +386,9 @@ spec:
     - name: {{ .name }}
       port: {{ .port }}
       targetPort: {{ .target }}
+      {{- with .appProtocol }}
+      appProtocol: {{ . }}
+      {{- end }}
     {{- end }}
 {{- end }}
 

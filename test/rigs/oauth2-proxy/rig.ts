@@ -21,11 +21,16 @@ export async function startOAuth2Proxy(options: {
   config: string
   alphaConfig: string
   dir: string
+  /** File with the CA of the upstream. */
+  ca: string
 }): Promise<OAuth2Proxy> {
-  const { url, config, alphaConfig, dir } = options
+  const { url, config, alphaConfig, dir, ca } = options
   const program = (await run(join(import.meta.dirname, 'build.sh'), [])).stdout.trim()
   const args = ['--config', config, '--alpha-config', alphaConfig]
-  const daemon: Daemon = startDaemon(program, args, { log: join(dir, 'oauth2-proxy.log') })
+  const daemon: Daemon = startDaemon(program, args, {
+    log: join(dir, 'oauth2-proxy.log'),
+    env: { SSL_CERT_FILE: ca },
+  })
   await waitForAnswer('oauth2-proxy', daemon, async () => {
     const { statusCode, body } = await request(`${url}/ping`)
     await body.dump()

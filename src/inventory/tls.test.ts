@@ -1,6 +1,6 @@
 /** The inventory over HTTPS: its certificate, the errors of its settings, and each client with and without the CA. */
 import assert from 'node:assert/strict'
-import { copyFileSync, readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { runner } from '../../test/support/cli.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { aWrite } from '../../test/support/inventory.ts'
 import { openRemoteInventory } from '../operator/inventory-client.ts'
-import { silent } from '../telemetry/log.ts'
+import { createLog, silent } from '../telemetry/log.ts'
 import { type RunningInventory, startInventory } from './main.ts'
 
 let dir: string
@@ -37,7 +37,7 @@ after(async () => {
   await rm(dir, { recursive: true })
 })
 
-function start(tls: Record<string, string>): Promise<RunningInventory> {
+function start(tls: Record<string, string>, log = silent): Promise<RunningInventory> {
   return startInventory({
     env: {
       INVENTORY_ADDR: '127.0.0.1:0',
@@ -45,7 +45,7 @@ function start(tls: Record<string, string>): Promise<RunningInventory> {
       INVENTORY_ANONYMOUS_ACCESS: 'true',
       ...tls,
     },
-    log: silent,
+    log,
     reloadMs: 20,
   })
 }
@@ -61,6 +61,32 @@ test('a renewed certificate applies to the next connection, and one without its 
   copyFileSync(renewed.key, files.key)
   await eventually(async () => assert.equal(await servedName(), 'second'))
   assert.doesNotMatch(await readyz(), /certificates:/)
+})
+
+test('Kubernetes replaces both files at once, which is no error', async () => {
+  const volume = join(dir, 'volume')
+  const replace = async (name: string) => {
+    const { cert, key } = await authority.issue(name, `/CN=${name}`, serving)
+    await mkdir(join(volume, name), { recursive: true })
+    copyFileSync(cert, join(volume, name, 'tls.crt'))
+    copyFileSync(key, join(volume, name, 'tls.key'))
+    symlinkSync(name, join(volume, `next-${name}`))
+    renameSync(join(volume, `next-${name}`), join(volume, '..data'))
+  }
+  await replace('a')
+  const errors: string[] = []
+  const log = createLog({}, { level: 'error', write: line => errors.push(line) })
+  const settings = {
+    INVENTORY_TLS_CERT_FILE: join(volume, '..data/tls.crt'),
+    INVENTORY_TLS_KEY_FILE: join(volume, '..data/tls.key'),
+  }
+  const mounted = await start(settings, log)
+  for (const name of ['b', 'c', 'd', 'e']) {
+    await replace(name)
+    await eventually(async () => assert.equal(await servedName(mounted.url), name))
+  }
+  await mounted.close()
+  assert.deepEqual(errors, [])
 })
 
 test('the operator uses an inventory with HTTPS, and the error without the CA names the setting', async () => {
@@ -153,8 +179,8 @@ async function readyz(): Promise<string> {
   }
 }
 
-function servedName(): Promise<unknown> {
-  const { port, hostname: host } = new URL(inventory.url)
+function servedName(url = inventory.url): Promise<unknown> {
+  const { port, hostname: host } = new URL(url)
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port: Number(port), ca: readFileSync(authority.cert) }, () => {
       resolve(socket.getPeerCertificate().subject.CN)

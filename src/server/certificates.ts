@@ -38,7 +38,9 @@ export async function openCertificates<P extends string>(
 
   const material = () => Object.fromEntries(files.map(({ as, file }) => [as, file.value])) as Material
   /** Certificate and key are two files and do not match in the middle of a renewal. */
-  function renew(): void {
+  async function renew(): Promise<void> {
+    // Kubernetes replaces all files at once, but each is read on its own.
+    await Promise.all(files.map(({ file }) => file.refresh()))
     try {
       checkMaterial(material(), names)
       server?.setSecureContext(material())
@@ -56,9 +58,11 @@ export async function openCertificates<P extends string>(
     for (const as of ['cert', 'key', 'ca'] as const) {
       const path = settings[names[as]]
       if (path === undefined) continue
-      const file = await reload({ path, parse: text => text, log, everyMs, onChange: renew }).catch(error => {
-        throw explain(names[as], error)
-      })
+      const file = await reload({ path, parse: text => text, log, everyMs, onChange: () => void renew() }).catch(
+        error => {
+          throw explain(names[as], error)
+        },
+      )
       files.push({ as, file })
     }
     checkMaterial(material(), names)

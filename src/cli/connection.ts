@@ -1,6 +1,7 @@
 /**
  * Requests to a service: at its URL, or through a forwarded port of its Pod, with the certificates that it must have.
  */
+import { Readable } from 'node:stream'
 import type { PortForward } from '../kube/port-forward.ts'
 
 /** The certificate that a server must have. */
@@ -20,8 +21,17 @@ export interface Reachable {
   forward?: () => Promise<PortForward>
 }
 
+export interface RequestOptions {
+  /** Neither way follows a redirect, which would send the token to another host. */
+  redirect: 'manual' | 'error'
+  signal: AbortSignal
+  headers?: Record<string, string>
+  method?: 'POST'
+  body?: string
+}
+
 export interface Connection {
-  fetch: (path: string, init: RequestInit) => Promise<Response>
+  fetch: (path: string, options: RequestOptions) => Promise<Response>
   /** Why the forwarded port failed. */
   problem(): string | undefined
   close(): Promise<void>
@@ -32,7 +42,7 @@ export async function connectTo({ url, tls, forward }: Reachable): Promise<Conne
   const base = forwarded ? forwarded.url.replace('http:', tls ? 'https:' : 'http:') : url
   const trusting = tls && (await fetchTrusting(tls))
   return {
-    fetch: (path, init) => (trusting?.fetch ?? fetch)(`${base}${path}`, init),
+    fetch: (path, options) => (trusting?.fetch ?? fetch)(`${base}${path}`, options),
     problem: () => forwarded?.problem,
     async close() {
       await trusting?.close()
@@ -41,13 +51,19 @@ export async function connectTo({ url, tls, forward }: Reachable): Promise<Conne
   }
 }
 
-/** The `fetch` of Node accepts no dispatcher of another version of undici. */
+/** The `fetch` of Node accepts no dispatcher of another version of undici, and the CLI has no `fetch` of undici. */
 async function fetchTrusting({ ca, servername }: ServerIdentity): Promise<Pick<Connection, 'fetch' | 'close'>> {
-  const undici = await import('undici')
-  const dispatcher = new undici.Agent({ connect: { ...(ca && { ca }), ...(servername && { servername }) } })
-  const init = (options: RequestInit) => ({ ...options, dispatcher }) as import('undici').RequestInit
+  const { Agent, request } = await import('undici')
+  const dispatcher = new Agent({ connect: { ...(ca && { ca }), ...(servername && { servername }) } })
   return {
-    fetch: async (url, options) => (await undici.fetch(url, init(options))) as unknown as Response,
+    async fetch(url, { redirect: _, ...options }) {
+      const { statusCode: status, headers, body } = await request(url, { method: 'GET', ...options, dispatcher })
+      const pairs = Object.entries(headers).map(([name, value = '']) => [name, String(value)] as [string, string])
+      // The constructor refuses a body with these.
+      const content = [204, 304].includes(status) ? null : body
+      if (content === null) await body.dump()
+      return new Response(content && (Readable.toWeb(content) as ReadableStream), { status, headers: pairs })
+    },
     close: () => dispatcher.destroy(),
   }
 }

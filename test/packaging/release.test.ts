@@ -7,12 +7,16 @@ import { delimiter, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse } from 'yaml'
 import { changesOf, writeLightArtefacts, writeSums } from '../../scripts/release.ts'
+import { startInventory } from '../../src/inventory/main.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { version } from '../../src/runtime/version.ts'
+import { silent } from '../../src/telemetry/log.ts'
+import { certificateAuthority } from '../rigs/kubernetes/certificates.ts'
 import { type RunResult, run } from '../rigs/process.ts'
 import { type ControllerCluster, startControllerCluster } from '../support/controller-cluster.ts'
 import { startProxy } from '../support/http-proxy.ts'
 import { json, serve } from '../support/http-stub.ts'
+import { aWrite } from '../support/inventory.ts'
 
 const root = join(import.meta.dirname, '../..')
 const text = (path: string) => readFile(join(root, path), 'utf8')
@@ -125,5 +129,28 @@ for (const [name, node] of nodes) {
     const { code, stdout, stderr } = await multinic('doctor')
     assert.equal(code, 0, stdout + stderr)
     assert.match(stdout, /CRD multinicnodeconfigs\.multinic\.io serves v1, v1alpha1/)
+  })
+
+  test(`the CLI verifies an inventory with HTTPS with ${name}`, async () => {
+    const authority = await certificateAuthority(dir)
+    const extensions = { subjectAltName: 'IP:127.0.0.1', extendedKeyUsage: 'serverAuth' }
+    const { cert, key } = await authority.issue('inventory', '/CN=inventory', extensions)
+    const inventory = await startInventory({
+      env: {
+        ...{ INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db') },
+        ...{ INVENTORY_TLS_CERT_FILE: cert, INVENTORY_TLS_KEY_FILE: key, INVENTORY_ANONYMOUS_ACCESS: 'true' },
+      },
+      log: silent,
+    })
+    try {
+      await inventory.recorder.put([aWrite('w1')])
+      const find = ['find', 'w1', '--inventory', inventory.url]
+      const { code, stdout, stderr } = await multinic(...find, '--ca-file', authority.cert)
+      assert.equal(code, 0, stderr)
+      assert.match(stdout, /w1/)
+      assert.match((await multinic(...find)).stderr, /certificate not trusted; set its CA with --ca-file FILE/)
+    } finally {
+      await inventory.close()
+    }
   })
 }

@@ -86,7 +86,12 @@ const clientsOfUndici: Plugin = {
         '  return api.request.call(dispatcher, { ...options, origin, path: pathname + search })',
         '}',
       ],
-      websocket: ["export { WebSocket } from 'undici/lib/web/websocket/websocket.js'"],
+      websocket: [
+        "import { webidl } from 'undici/lib/web/webidl/index.js'",
+        "export { WebSocket } from 'undici/lib/web/websocket/websocket.js'",
+        // Node 20 cannot mark objects, and nothing here clones one.
+        'webidl.util.markAsUncloneable ??= () => {}',
+      ],
     }
     esbuild.onResolve({ filter: /^undici$/ }, ({ importer }) => ({
       path: importer.endsWith('/src/kube/port-forward.ts') ? 'websocket' : 'clients',

@@ -6,13 +6,12 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { stringify } from 'yaml'
 import { type Authority, certificateAuthority } from '../../test/rigs/kubernetes/certificates.ts'
-import { grant, rules } from '../../test/support/access.ts'
+import { grant } from '../../test/support/access.ts'
 import { type Run, runner } from '../../test/support/cli.ts'
-import { aWrite } from '../../test/support/inventory.ts'
+import { startClusterInventory } from '../../test/support/cluster-inventory.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
-import { type RunningInventory, startInventory } from '../inventory/main.ts'
-import { namespaces, pods, secrets } from '../kube/resources.ts'
-import { silent } from '../telemetry/log.ts'
+import type { RunningInventory } from '../inventory/main.ts'
+import { pods, secrets } from '../kube/resources.ts'
 
 let dir: string
 let cluster: TargetCluster
@@ -48,46 +47,14 @@ after(async () => {
   await rm(dir, { recursive: true })
 })
 
-/** An inventory and its Pod, whose variables are those of the chart. */
-async function runInventory(namespace: string, tls: Record<string, string> = {}): Promise<void> {
-  const inventory = await startInventory({
-    env: {
-      INVENTORY_ADDR: '127.0.0.1:0',
-      INVENTORY_DB_PATH: join(dir, `${namespace}.db`),
-      KUBECONFIG: cluster.api.kubeconfig,
-      ...tls,
-    },
-    log: silent,
+async function runInventory(namespace: string, tls?: Record<string, string>): Promise<void> {
+  const inventory = await startClusterInventory({
+    ...{ ...cluster, namespace, tls, tlsSecret, file: join(dir, `${namespace}.db`) },
     addRoutes: app => {
       app.addHook('onRequest', async ({ headers }) => void received.push(String(headers.authorization)))
     },
   })
   inventories.push(inventory)
-  await inventory.recorder.put([aWrite('w1', { nics: 10 })])
-  if (!(await cluster.kube.get(namespaces, { name: namespace })))
-    await cluster.kube.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
-  for (const name of ['multinic-reader', 'user'])
-    await cluster.kube.raw('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, {
-      apiVersion: 'v1',
-      kind: 'ServiceAccount',
-      metadata: { name },
-    })
-  await grant(cluster.kube, `system:serviceaccount:${namespace}:multinic-reader`, [rules.readInventory])
-  const labels = { 'app.kubernetes.io/part-of': 'multinic', 'app.kubernetes.io/component': 'inventory' }
-  const ports = [{ name: 'inventory', containerPort: Number(new URL(inventory.url).port) }]
-  const env = Object.keys(tls).map(name => ({ name, value: `/etc/multinic/inventory-tls/${name}` }))
-  const volumeMounts = [{ name: 'tls', mountPath: '/etc/multinic/inventory-tls' }]
-  const containers = [{ name: 'inventory', image: 'multinic', ports, env, volumeMounts }]
-  const volumes = [{ name: 'tls', secret: { secretName: tlsSecret } }]
-  await cluster.kube.create(pods, {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'multinic-inventory-1', namespace, labels },
-    spec: { containers, volumes, nodeName: 'here' } as never,
-  })
-  const conditions = [{ type: 'Ready', status: 'True' }]
-  const status = { phase: 'Running', podIP: '127.0.0.1', conditions }
-  await cluster.kube.patchStatus(pods, { namespace, name: 'multinic-inventory-1' }, status)
 }
 
 /** A kubeconfig for a ServiceAccount of the cluster. */

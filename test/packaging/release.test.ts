@@ -7,16 +7,14 @@ import { delimiter, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse } from 'yaml'
 import { changesOf, writeLightArtefacts, writeSums } from '../../scripts/release.ts'
-import { startInventory } from '../../src/inventory/main.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { version } from '../../src/runtime/version.ts'
-import { silent } from '../../src/telemetry/log.ts'
 import { certificateAuthority } from '../rigs/kubernetes/certificates.ts'
 import { type RunResult, run } from '../rigs/process.ts'
+import { startClusterInventory } from '../support/cluster-inventory.ts'
 import { type ControllerCluster, startControllerCluster } from '../support/controller-cluster.ts'
 import { startProxy } from '../support/http-proxy.ts'
 import { json, serve } from '../support/http-stub.ts'
-import { aWrite } from '../support/inventory.ts'
 
 const root = join(import.meta.dirname, '../..')
 const text = (path: string) => readFile(join(root, path), 'utf8')
@@ -131,24 +129,29 @@ for (const [name, node] of nodes) {
     assert.match(stdout, /CRD multinicnodeconfigs\.multinic\.io serves v1, v1alpha1/)
   })
 
-  test(`the CLI verifies an inventory with HTTPS with ${name}`, async () => {
+  test(`the CLI verifies an inventory with HTTPS with ${name}, at its URL and through the API server`, async () => {
     const authority = await certificateAuthority(dir)
-    const extensions = { subjectAltName: 'IP:127.0.0.1', extendedKeyUsage: 'serverAuth' }
-    const { cert, key } = await authority.issue('inventory', '/CN=inventory', extensions)
-    const inventory = await startInventory({
-      env: {
-        ...{ INVENTORY_ADDR: '127.0.0.1:0', INVENTORY_DB_PATH: join(dir, 'inventory.db') },
-        ...{ INVENTORY_TLS_CERT_FILE: cert, INVENTORY_TLS_KEY_FILE: key, INVENTORY_ANONYMOUS_ACCESS: 'true' },
-      },
-      log: silent,
+    const namespace = `multinic-${[...nodes.keys()].indexOf(name)}`
+    const { cert, key } = await authority.issue('inventory', '/CN=inventory', {
+      subjectAltName: `IP:127.0.0.1,DNS:multinic-inventory.${namespace}`,
+      extendedKeyUsage: 'serverAuth',
     })
+    const inventory = await startClusterInventory({
+      ...{ ...cluster, namespace, file: join(dir, `${namespace}.db`) },
+      tls: { INVENTORY_TLS_CERT_FILE: cert, INVENTORY_TLS_KEY_FILE: key, INVENTORY_ANONYMOUS_ACCESS: 'true' },
+    })
+    const ways = { MULTINIC_INVENTORY_URL: inventory.url, MULTINIC_NAMESPACE: namespace }
     try {
-      await inventory.recorder.put([aWrite('w1')])
-      const find = ['find', 'w1', '--inventory', inventory.url]
-      const { code, stdout, stderr } = await multinic(...find, '--ca-file', authority.cert)
-      assert.equal(code, 0, stderr)
-      assert.match(stdout, /w1/)
-      assert.match((await multinic(...find)).stderr, /certificate not trusted; set its CA with --ca-file FILE/)
+      for (const [variable, value] of Object.entries(ways)) {
+        const find = (...args: string[]) =>
+          run(node, [join(cli, 'multinic'), 'find', 'w1', ...args], {
+            ...{ check: false, env: { KUBECONFIG: cluster.api.kubeconfig, [variable]: value } },
+          })
+        const { code, stdout, stderr } = await find('--ca-file', authority.cert)
+        assert.equal(code, 0, stderr)
+        assert.match(stdout, /w1/)
+        assert.match((await find()).stderr, /certificate not trusted; set its CA with --ca-file FILE/)
+      }
     } finally {
       await inventory.close()
     }

@@ -4,8 +4,7 @@
  *
  * ONLY=word runs the files with that word in their path. Installs or builds missing programs first.
  */
-import { globSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { environment } from '../src/runtime/env.ts'
 import { isolationUnavailable, removeStaleIsolations, runIsolated } from '../test/rigs/isolation.ts'
@@ -14,10 +13,10 @@ import { guestKinds } from '../test/rigs/vm/kinds.ts'
 import { rootFor } from './images.ts'
 import { storeKubernetesRuns } from './kubernetes-page.ts'
 import { againstServers, onGuests, runTests } from './run-tests.ts'
-import { root, testFiles } from './test-files.ts'
+import { filesLoadedBy, root, testFiles } from './test-files.ts'
 import { finish, none, type Totals } from './totals.ts'
 
-/** The groups of provision.sh, and the import by which a test file shows that it needs one. */
+/** The groups of provision.sh, and the import by which a test file or its fixtures show that they need one. */
 const provisionGroups = {
   daemons: /rigs\/host\/(boot|network-manager|dhcp)\./,
   kubernetes: /rigs\/kubernetes\/(rig|binaries)\.|rigs\/vm\/kubelet\./,
@@ -39,7 +38,14 @@ const provisionGroups = {
 }
 
 /** Files that run for minutes. */
-const slowFiles = ['agent/killed.', 'controller/scale.', 'viola/real.', 'system/scenarios.', 'packaging/replicas.']
+const slowFiles = [
+  'agent/killed.',
+  'controller/scale.',
+  'viola/real.',
+  'system/scenarios.',
+  'packaging/replicas.',
+  'packaging/node-loss.',
+]
 
 /** What CI runs on virtual machines: files, and in each the tests with these names. */
 const coreCases: Readonly<Record<string, string>> = {
@@ -71,11 +77,14 @@ async function runAll(): Promise<Totals> {
 
 /** Installs what the files need, by their path and their imports. Returns the problem, or undefined. */
 async function provision(): Promise<string | undefined> {
-  const texts = await Promise.all(files.map(async file => `${file} ${await readFile(file, 'utf8')}`))
+  const read = (file: string) => readFileSync(file, 'utf8')
+  const isOfTests = (file: string) => file.startsWith('test/') && !file.startsWith('test/rigs/')
+  const readFor = (file: string) => [file, ...filesLoadedBy(file, read).filter(isOfTests)]
+  const texts = [...new Set(files.flatMap(readFor))].map(file => `${file} ${read(file)}`)
   const groups = Object.entries(provisionGroups)
     .filter(([, mark]) => texts.some(text => mark.test(text)))
     .map(([group]) => group)
-  const guests = guestsIn(texts.join())
+  const guests = guestsIn(files.map(read).join())
   for (const group of groups) {
     const more = group === 'vm' ? guests : []
     // A new machine has to build Kubernetes.

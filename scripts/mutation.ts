@@ -1,7 +1,7 @@
 /**
  * The tests that run against mutants, scores and the page of survivors, from a report in the schema of mutation testing tools.
  */
-import { dirname, join } from 'node:path'
+import { filesLoadedBy } from './test-files.ts'
 
 export interface MutationReport {
   files: Readonly<Record<string, { source: string; mutants: readonly Mutant[] }>>
@@ -58,14 +58,5 @@ function lineOf({ location: { start, end }, status, replacement = '' }: Mutant, 
 
 /** The test files that load nothing of the sandbox and of the rigs, which start servers: thousands of runs would take hours. */
 export function withoutServers(tests: readonly string[], read: (file: string) => string): string[] {
-  return tests.filter(test => {
-    const loaded = new Set([test])
-    for (const file of loaded) for (const other of importsOf(file, read)) loaded.add(other)
-    return ![...loaded].some(file => /^(sandbox|test\/rigs)\//.test(file))
-  })
-}
-
-function importsOf(file: string, read: (file: string) => string): string[] {
-  const statements = read(file).matchAll(/^(?:import|export) (?!type )[^;]*? from '(\.[^']+\.ts)'/gms)
-  return [...statements].map(([, from = '']) => join(dirname(file), from))
+  return tests.filter(test => !filesLoadedBy(test, read).some(file => /^(sandbox|test\/rigs)\//.test(file)))
 }

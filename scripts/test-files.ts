@@ -2,7 +2,7 @@
  * The test files by what they need: nothing, root and namespaces, real servers, or virtual machines.
  */
 import { globSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 export const root = join(import.meta.dirname, '..')
 
@@ -24,4 +24,16 @@ export function testFiles(only = ''): TestFiles {
   const special = { root: endingIn('root'), e2e: endingIn('e2e'), vm: endingIn('vm') }
   const names = new Set(Object.values(special).flat())
   return { plain: selected.filter(file => !names.has(file)), ...special }
+}
+
+/** The file and all files that it imports, also through others. */
+export function filesLoadedBy(file: string, read: (file: string) => string): string[] {
+  const loaded = new Set([file])
+  for (const one of loaded) for (const other of importsOf(one, read)) loaded.add(other)
+  return [...loaded]
+}
+
+function importsOf(file: string, read: (file: string) => string): string[] {
+  const statements = read(file).matchAll(/^(?:import|export) (?!type )[^;]*? from '(\.[^']+\.ts)'/gms)
+  return [...statements].map(([, from = '']) => join(dirname(file), from))
 }

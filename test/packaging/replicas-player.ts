@@ -30,6 +30,10 @@ export interface Player {
   changes: readonly Change[]
   /** Leaves this node out from its next turn on. */
   avoid(machine: Machine | undefined): void
+  /** Attaches or detaches a port of a node, and does not wait for the NIC. */
+  begin(machine: Machine): Nic
+  /** All NICs of the node are as their ports request. */
+  assertConfigured(machine: Machine): Promise<void>
   /** Waits for a change that starts after this call, and returns it. */
   nextChange(): Promise<Change>
   /** Finishes the current change, and throws what went wrong. */
@@ -61,6 +65,11 @@ export function startPlayer({ kube, cloudState, subnet, machines }: Replicated):
     return nic
   }
 
+  function begin(machine: Machine): Nic {
+    const [oldest, ...others] = attachedTo(nics, machine)
+    return oldest && others.length + 1 >= maxAttached ? detach(oldest) : attach(machine)
+  }
+
   async function assertConfigured(machine: Machine): Promise<void> {
     const config = await kube.get(nodeConfigs, { namespace: biz, name: machine.server.name })
     const { state, observedGeneration } = config?.status ?? {}
@@ -79,8 +88,7 @@ export function startPlayer({ kube, cloudState, subnet, machines }: Replicated):
       const machine = machines[turn % machines.length] ?? assert.fail('no machines')
       if (machine === avoided) continue
       const startedAt = performance.now()
-      const [oldest, ...others] = attachedTo(nics, machine)
-      const nic = oldest && others.length + 1 >= maxAttached ? detach(oldest) : attach(machine)
+      const nic = begin(machine)
       await eventually(() => assertConfigured(machine), { within, every: 200 })
       changes.push({ nic, startedAt, endedAt: performance.now() })
     }
@@ -94,6 +102,8 @@ export function startPlayer({ kube, cloudState, subnet, machines }: Replicated):
     avoid: machine => {
       avoided = machine
     },
+    begin,
+    assertConfigured,
     async nextChange() {
       const from = performance.now()
       const find = () => {
@@ -115,7 +125,7 @@ function attachedTo(nics: readonly Nic[], machine: Machine): Nic[] {
 }
 
 /** The addresses that the node has on our NICs. */
-export async function addressesOf({ node }: Machine): Promise<string[]> {
+async function addressesOf({ node }: Machine): Promise<string[]> {
   const { stdout } = await node.exec('ip', ['-json', '-4', 'address', 'show', 'up'])
   const links = JSON.parse(stdout) as { ifname: string; addr_info: { local: string }[] }[]
   return links

@@ -76,6 +76,8 @@ export interface Replicated {
   movePostgres(): Promise<void>
   /** Installs or upgrades both releases, the Biz cluster by this profile, and waits until every replica is ready. */
   deploy(command: 'install' | 'upgrade', profile: string, ...more: string[]): Promise<void>
+  /** Waits until every replica is ready. */
+  allReady(): Promise<void>
   /** URL of the inventory's Service. */
   inventory(): string
   /** How its certificate is verified. */
@@ -157,10 +159,17 @@ export async function startReplicated(): Promise<Replicated> {
         throw new Error(`${error}\n${reports.join('\n')}`)
       }
     }
+    const allReady = () =>
+      soon(async () => {
+        for (const namespace of [management, biz]) {
+          const { items } = JSON.parse(await kubectl('get', 'deployments', '-n', namespace, '-o', 'json'))
+          for (const item of items) assert.partialDeepStrictEqual(item.status, rolledOut(item), item.metadata.name)
+        }
+      })
     return {
       apiServer: { address: host, ports: [Number(new URL(cp.server).port)] },
       database: { address: host, ports: [5432, 5433] },
-      ...{ cp, kube, cloudState, subnet, machines, postgres, rabbit, movePostgres, soon, close },
+      ...{ cp, kube, cloudState, subnet, machines, postgres, rabbit, movePostgres, allReady, soon, close },
       inventory: () => `https://${inventoryAddress}:18081`,
       inventoryTls: { ca: await readFile(cp.authority.cert, 'utf8'), servername: inventoryName },
       token: () => kubectl('create', 'token', 'multinic-reader', '--audience=multinic', '-n', management),
@@ -180,12 +189,7 @@ export async function startReplicated(): Promise<Replicated> {
           '-o',
           'jsonpath={.spec.clusterIP}',
         )
-        await soon(async () => {
-          for (const namespace of [management, biz]) {
-            const { items } = JSON.parse(await kubectl('get', 'deployments', '-n', namespace, '-o', 'json'))
-            for (const item of items) assert.partialDeepStrictEqual(item.status, rolledOut(item), item.metadata.name)
-          }
-        })
+        await allReady()
         if (command === 'upgrade') return
         const vmNames = machines.map(({ server }) => server.id)
         const config = { name: 'main', vmNames, subnetIDs: [subnet.id], clusterId: providerId }

@@ -40,10 +40,10 @@ export interface RigNode {
   fabric: string
   /** Runs a command in the VM as root. */
   exec(command: string, args: readonly string[], options?: RunOptions): Promise<RunResult>
-  /** Powers the VM off without shutdown. */
+  /** Powers the VM off without shutdown. Its peers get no packet any more, and no error. */
   powerOff(): Promise<void>
-  /** Powers it on with a new boot ID: the disk stays, the kernel state does not. */
-  powerOn(): Promise<void>
+  /** Powers it on with a new boot ID: the disk stays, the kernel state does not. Calls back before any program of it runs. */
+  powerOn(hasNics?: () => Promise<unknown>): Promise<void>
   powerCycle(): Promise<void>
   close(): Promise<void>
 }
@@ -93,8 +93,9 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
   const config = { ...kubelet, ...inCgroup(cgroup), ...(network && clusterDns) }
   await writeFile(join(disk, 'kubelet.json'), JSON.stringify(config))
 
-  const boot = async (bootID: string): Promise<Machine> => {
+  const boot = async (bootID: string, hasNics?: () => Promise<unknown>): Promise<Machine> => {
     await plug({ netns, fabric, port, address, macs })
+    await hasNics?.()
     if (podCidr) await run('ip', ['route', 'replace', podCidr, 'via', address])
     else await redirectServiceAddress(netns, cp.server)
     const groups = await createCgroup(`${cgroup}/system`)
@@ -141,9 +142,10 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
 
   let machine: Machine | undefined
   const powerOff = async (): Promise<void> => {
+    // The network first: the kernel would close the connections of the killed processes, and their peers would notice.
+    await run('ip', ['link', 'delete', port], { check: false })
     await machine?.init.stop('SIGKILL')
     for (const namespace of [netns, fabric]) await run('ip', ['netns', 'delete', namespace], { check: false })
-    await run('ip', ['link', 'delete', port], { check: false })
     await removeCgroup(cgroup)
     machine = undefined
   }
@@ -158,8 +160,8 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
     await close()
     throw error
   }
-  const powerOn = async () => {
-    machine = await boot(randomUUID())
+  const powerOn: RigNode['powerOn'] = async hasNics => {
+    machine = await boot(randomUUID(), hasNics)
   }
   const running = (): Machine => {
     if (!machine) throw new Error(`${name} is powered off`)
@@ -206,9 +208,12 @@ async function plug({ netns, fabric, port, address, macs }: PlugOptions): Promis
     await run('ip', ['netns', 'add', namespace])
     await run('ip', ['-n', namespace, 'link', 'set', 'lo', 'up'])
   }
-  const primary = ['name', 'eth0', 'address', `fa:16:3e:88:00:${last}`, 'netns', netns]
+  const macAddress = `fa:16:3e:88:00:${last}`
+  const primary = ['name', 'eth0', 'address', macAddress, 'netns', netns]
   await run('ip', ['link', 'add', port, 'type', 'veth', 'peer', ...primary])
   await run('ip', ['link', 'set', port, 'master', bridge.name, 'up'])
+  // OpenStack answers ARP also for a VM that is off. Otherwise connections to it would fail at once.
+  await run('ip', ['neighbour', 'replace', address, 'lladdr', macAddress, 'nud', 'permanent', 'dev', bridge.name])
   await run('ip', ['-n', netns, 'address', 'add', `${address}/${bridge.prefix}`, 'dev', 'eth0'])
   await run('ip', ['-n', netns, 'link', 'set', 'eth0', 'up'])
   await run('ip', ['-n', netns, 'route', 'add', 'default', 'via', bridge.address])

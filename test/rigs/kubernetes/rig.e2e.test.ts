@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type ControlPlane, type RigNode, startControlPlane, startNode } from './rig.ts'
 
 const uuid = '6f1c2a10-0001-4aaa-8bbb-000000000001'
@@ -57,4 +60,23 @@ test('after a power cycle the disk is unchanged, the boot ID is new and the NICs
   assert.equal((await nodeInfo()).bootID, node.bootID())
   assert.deepEqual((await links()).slice(2), [`eth1 ${macs[0]}`, `eth2 ${macs[1]}`])
   assert.equal((await node.exec('cat', ['/etc/netplan/99-mine.yaml'])).stdout, 'mine\n')
+})
+
+test('a node that loses power closes no connection, and refuses none', async () => {
+  const seen: string[] = []
+  const open = () => {
+    const socket = connect(10_250, node.address)
+    for (const event of ['connect', 'end', 'close', 'error']) socket.on(event, () => seen.push(event))
+    return socket
+  }
+  const established = open()
+  await once(established, 'connect')
+  await node.powerOff()
+  const attempted = open()
+  established.write('a request')
+  // Longer than the neighbour discovery of the kernel, which would fail after 3 s.
+  await sleep(5_000)
+  assert.deepEqual(seen, ['connect'])
+  established.destroy()
+  attempted.destroy()
 })

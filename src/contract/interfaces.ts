@@ -34,8 +34,10 @@ export interface FieldError {
   message: string
 }
 
+const names = Array.from({ length: maxInterfaces }, (_, index) => `multinic${index}`)
+
 export function interfaceName(index: number): string {
-  return `multinic${index}`
+  return names[index] ?? `multinic${index}`
 }
 
 export function interfaceIndex(name: string): number | undefined {

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { batchesOf } from '../http-client/batches.ts'
 import type { Network, Port, Subnet } from '../operator/cloud.ts'
+import { shared } from '../runtime/shared-text.ts'
 import { createPageCache, type PageCache } from './page-cache.ts'
 import { allPages, joined, type Page, parsedBytes, parsedPage, type Query, TooManyPages } from './paging.ts'
 import type { Session } from './session.ts'
@@ -57,12 +58,12 @@ const portShape = z
   .transform(
     (port): Port => ({
       id: port.id,
-      networkId: port.network_id,
+      networkId: shared(port.network_id),
       macAddress: port.mac_address.toLowerCase(),
-      status: port.status ?? '',
-      serverId: port.device_id ?? '',
-      owner: port.device_owner ?? '',
-      addresses: (port.fixed_ips ?? []).map(ip => ({ subnetId: ip.subnet_id, address: ip.ip_address })),
+      status: shared(port.status ?? ''),
+      serverId: shared(port.device_id ?? ''),
+      owner: shared(port.device_owner ?? ''),
+      addresses: (port.fixed_ips ?? []).map(ip => ({ subnetId: shared(ip.subnet_id), address: ip.ip_address })),
       ...(port.created_at && { createdAt: port.created_at }),
       ...(port.allowed_address_pairs && {
         portSecurity: {

@@ -7,6 +7,7 @@
  */
 
 import { equalInterfaces, type Interface, interfaceName, maxInterfaces } from '../contract/interfaces.ts'
+import { equalJson } from '../contract/json.ts'
 import { shownName } from '../contract/truncate.ts'
 import { flatMapSteps, type Steps } from '../runtime/event-loop.ts'
 import type { Port } from './cloud.ts'
@@ -176,7 +177,8 @@ function draftOf(
 function updated(nic: Interface, port: Port, observed: Observed): Interface {
   const match = addressesIn(port, observed.subnets)
   if (!('subnet' in match)) return nic
-  return interfaceOf(nic.index, port, match, observed, nic)
+  const planned = interfaceOf(nic.index, port, match, observed, nic)
+  return equalJson(planned, nic) ? nic : planned
 }
 
 /** Adds new ports to the drafts of their nodes. Returns the verdict on each port that is not delivered yet. */

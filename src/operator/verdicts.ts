@@ -7,6 +7,7 @@ import { contains, formatCidr, parseCidr, parseIp } from '../contract/address.ts
 import { type Interface, type InterfaceNames, interfaceName } from '../contract/interfaces.ts'
 import type { VerdictReason } from '../contract/reasons/catalogue.ts'
 import { shownName, truncate } from '../contract/truncate.ts'
+import { shared } from '../runtime/shared-text.ts'
 import type { Port, PortSecurity, Subnet } from './cloud.ts'
 import type { Observed, SelectedSubnet, SelectionRules } from './observed-state.ts'
 
@@ -175,6 +176,6 @@ export function interfaceOf(
 }
 
 function namesOf(subnet: string, network = '', alias?: string): InterfaceNames {
-  const [subnetName, networkName] = [shownName(subnet), shownName(network)]
+  const [subnetName, networkName] = [shared(shownName(subnet)), shared(shownName(network))]
   return { ...(subnetName && { subnetName }), ...(networkName && { networkName }), ...(alias && { alias }) }
 }

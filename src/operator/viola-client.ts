@@ -5,7 +5,7 @@
  * may do so too for a moment, so the method is called again every time.
  */
 import { createHash } from 'node:crypto'
-import { completeInterfaces } from '../contract/interfaces.ts'
+import { fromWireInterfaces, type Interface } from '../contract/interfaces.ts'
 import { spellingsOf } from '../contract/machine.ts'
 import { isDotSegment } from '../contract/node-names.ts'
 import { shownName, truncate } from '../contract/truncate.ts'
@@ -25,6 +25,7 @@ import type { Http, HttpAnswer, HttpRequest } from '../http-client/client.ts'
 import { detailOf, ServiceError } from '../http-client/errors.ts'
 import { eventsIn } from '../http-client/event-stream.ts'
 import { giveWay } from '../runtime/event-loop.ts'
+import { shared } from '../runtime/shared-text.ts'
 import type { DeliveredNode } from './observed-state.ts'
 
 export interface ViolaClient {
@@ -306,13 +307,20 @@ function readNode(item: unknown): DeliveredNode {
     nodeName,
     specHash,
     generation,
-    interfaces: completeInterfaces(interfaces).interfaces,
+    interfaces: fromWireInterfaces(interfaces).map(withSharedTexts),
     ...(instanceId !== undefined && { instanceId }),
     ...(instanceName !== undefined && { instanceName }),
     ...(providerName && { providerName }),
     ...(status !== undefined && { status }),
     ...(editedBy !== undefined && { editedBy }),
   }
+}
+
+const repeating = ['cidr', 'gateway', 'networkId', 'networkName', 'subnetId', 'subnetName', 'source'] as const
+
+function withSharedTexts(nic: Interface): Interface {
+  for (const field of repeating) if (nic[field] !== undefined) nic[field] = shared(nic[field])
+  return nic
 }
 
 function unusable(): ViolaError {

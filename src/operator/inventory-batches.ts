@@ -10,19 +10,25 @@ export interface InventoryBatch {
   verdicts: VerdictWrite[]
 }
 
+/** A record that is built with its batch: the records of thousands of nodes would need more memory than the nodes. */
+export interface PendingWrite {
+  instanceId: string
+  build: () => InventoryWrite
+}
+
 /** Verdicts of a batch; one write may exceed it. */
 const maxVerdicts = 1_000
 
-/** Yields undefined where the changes do: the caller may pause. */
+/** Yields undefined where the caller may pause. */
 export function* inventoryBatches(
-  records: Iterable<InventoryWrite>,
+  writes: Iterable<PendingWrite>,
   changes: Iterable<VerdictWrite | undefined>,
 ): Generator<InventoryBatch | undefined> {
-  const left = Map.groupBy(records, ({ instanceId }) => instanceId)
+  const left = Map.groupBy(writes, ({ instanceId }) => instanceId)
   const takeOf = (vm: string) => {
     const found = left.get(vm) ?? []
     left.delete(vm)
-    return found
+    return found.map(({ build }) => build())
   }
   let batch: InventoryBatch = { records: [], verdicts: [] }
   let verdicts = 0
@@ -47,12 +53,13 @@ export function* inventoryBatches(
     batch.verdicts.push(change)
     verdicts += change.verdicts.length
   }
-  for (const record of [...left.values()].flat()) {
+  for (const { build } of [...left.values()].flat()) {
     if (batch.records.length >= maxWrites) {
       yield batch
       batch = { records: [], verdicts: [] }
     }
-    batch.records.push(record)
+    batch.records.push(build())
+    yield
   }
   if (batch.records.length > 0 || batch.verdicts.length > 0) yield batch
 }

@@ -17,7 +17,7 @@ import type { InterfaceStatus } from '../contract/node-config.ts'
 import type { VerdictWrite } from '../contract/operator-api.ts'
 import { giveWay } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
-import { inventoryBatches } from './inventory-batches.ts'
+import { inventoryBatches, type PendingWrite } from './inventory-batches.ts'
 import { type DeliveredNode, identityOf } from './observed-state.ts'
 import type { NodePlan } from './plan.ts'
 import { stateOf } from './sync-outcome.ts'
@@ -72,7 +72,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   let verdictsFrom = 0
   /** The objects of the last call: an unchanged cluster returns the same ones. */
   const noted = new Map<string, DeliveredNode>()
-  let pending = new Map<string, { write: InventoryWrite; digest: string }>()
+  let pending = new Map<string, PendingWrite & { digest: string }>()
 
   const setStages = (key: string, known: Stages) => setBounded(stages, key, known)
   /** The node with the newest names. */
@@ -89,11 +89,12 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       }),
     }
   }
-  const add = (write: InventoryWrite) => {
+  const add = (build: () => InventoryWrite) => {
+    const write = build()
     const key = `${write.providerId} ${write.nodeName}`
     if (write.reason === 'Removing' || write.removed) noted.delete(key)
     const digest = digestOf(write)
-    if (sent.get(key) !== digest) pending.set(key, { write, digest })
+    if (sent.get(key) !== digest) pending.set(key, { instanceId: write.instanceId, build, digest })
     else pending.delete(key)
   }
   /** Undefined if they are not to be sent now. */
@@ -148,32 +149,24 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
           const known = stages.get(key)
           if (known?.job === undefined) setStages(key, { ...known, job: timestamp() })
         }
-      add(
-        recordOf(
-          providerId,
-          named(providerId, node),
-          nic => stages.get(`${providerId} ${identityOf(nic)}`),
-          why,
-          requested,
-        ),
-      )
+      const stagesOf = (nic: Interface) => stages.get(`${providerId} ${identityOf(nic)}`)
+      add(() => recordOf(providerId, named(providerId, node), stagesOf, why, requested))
     },
     noteRemoving(providerId, node, why) {
-      add({ ...withoutInterfaces(providerId, node), state: 'Pending', reason: 'Removing', why })
+      add(() => ({ ...withoutInterfaces(providerId, node), state: 'Pending', reason: 'Removing', why }))
     },
     noteGone(providerId, node, why) {
       plans.delete(`${providerId} ${node.nodeName}`)
-      add({ ...withoutInterfaces(providerId, node), removed: true, why })
+      add(() => ({ ...withoutInterfaces(providerId, node), removed: true, why }))
     },
     async flush(log, object) {
       if (!recorder) return true
       const writes = pending
       pending = new Map()
       try {
-        const records = [...writes.values()].map(({ write }) => write)
         let isStored = true
         const changes = changesOf(object)
-        for (const batch of inventoryBatches(records, changes ?? [])) {
+        for (const batch of inventoryBatches(writes.values(), changes ?? [])) {
           await giveWay()
           if (!batch) continue
           const answer = await recorder.put(batch.records, batch.verdicts)

@@ -17,6 +17,7 @@ import {
 } from '../../sandbox/cloud/state.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { indexesOf } from '../../test/support/random.ts'
+import { canonicalJson } from '../contract/hash.ts'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import { createOpenStackClouds, type OpenStackClouds } from '../openstack/clouds.ts'
@@ -136,10 +137,7 @@ function completePlan(): Promise<Plan> {
 /** Its lists have no order. */
 function comparable(plan: Plan): Record<string, string[]> {
   return Object.fromEntries(
-    Object.entries(plan).map(([name, list]: [string, readonly unknown[]]) => [
-      name,
-      list.map(one => JSON.stringify(one)).sort(),
-    ]),
+    Object.entries(plan).map(([name, list]: [string, readonly unknown[]]) => [name, list.map(canonicalJson).sort()]),
   )
 }
 

@@ -160,8 +160,8 @@ export function interfaceOf(
   return {
     index,
     name: interfaceName(index),
-    portId: port.id,
     macAddress: port.macAddress.toLowerCase(),
+    portId: port.id,
     address,
     cidr: subnet.cidr,
     ...(mtu !== undefined && { mtu }),

@@ -57,3 +57,13 @@ for (const [name, [chosen, expected, names]] of Object.entries(cases)) {
     )
   })
 }
+
+test('a file that is killed prints what it left open', async () => {
+  const file = join(dir, 'listening.test.ts')
+  const server =
+    "import { createServer } from 'node:net'; createServer().listen(0, '127.0.0.1'); test('good', () => {})"
+  await writeFile(file, header + server)
+  const lines: string[] = []
+  await runTests([file], { ...quick, fileTimeout: 10_000, print: line => lines.push(line) })
+  assert.match(lines.join('\n'), /open after 8 s: .*1 TCPServerWrap\n {2}tcp 127\.0\.0\.1:\d+ → -\n/)
+})

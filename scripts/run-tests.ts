@@ -64,10 +64,14 @@ async function runFile(file: string, { isolated, testTimeout, fileTimeout, print
   try {
     const report = join(work, 'totals.json')
     const selected = names?.[file] === undefined ? [] : [`--test-name-pattern=${names[file]}`]
-    const command = [process.execPath, `--test-timeout=${testTimeout}`, ...selected, ...reporters(report), file]
+    const flags = [`--test-timeout=${testTimeout}`, `--import=${join(root, 'scripts/open-handles.ts')}`]
+    const command = [process.execPath, ...flags, ...selected, ...reporters(report), file]
     // TMPDIR: a killed file leaves its temporary files below our directory. NODE_TEST_CONTEXT: the test of this file runs
     // inside a test, and a process that inherits the context would report to it.
-    const env = { TMPDIR: work, NODE_TEST_CONTEXT: '', NODE_COMPILE_CACHE: compileCache }
+    const env = {
+      ...{ TMPDIR: work, NODE_TEST_CONTEXT: '', NODE_COMPILE_CACHE: compileCache },
+      OPEN_HANDLES_AFTER_MS: String(fileTimeout * 0.8),
+    }
     const options = { within: fileTimeout, env, output }
     const { code, timedOut } = await (isolated ? runIsolated : runWithin)(command, options)
     const counted = await totalsOf(report)

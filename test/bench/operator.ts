@@ -224,7 +224,7 @@ async function bareLoops(cloud: string, viola: string, vms: number): Promise<Loo
 }
 
 /** The minimal calls: one per kind of object, and the POSTs. */
-export async function bareLoop(cloud: string, viola: string, vms: number): Promise<Loop> {
+async function bareLoop(cloud: string, viola: string, vms: number): Promise<Loop> {
   const get = async (path: string) => JSON.parse(await (await request(`${cloud}${path}`)).body.text())
   const started = performance.now()
   await get('/v1/contrabass/admin/infra/provider/p')

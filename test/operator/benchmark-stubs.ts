@@ -153,17 +153,23 @@ export interface SentNode {
   interfaces: { portId?: string }[]
 }
 
-/** Streams what changes, like Viola. `configured`: its nodes report Configured at once. */
-export async function startViolaStub({ configured = false } = {}): Promise<ViolaStub> {
+/** Streams what changes, like Viola. `configured`: its nodes report Configured at once. `writeMs`: each node takes so long. */
+export async function startViolaStub({ configured = false, writeMs = 0 } = {}): Promise<ViolaStub> {
   const status = configured ? { status: { state: 'Configured', observedGeneration: 1 } } : {}
   let delivered = new Map<string, SentNode>()
   let version = 0
   let listener = (_: SentNode) => {}
+  /** One batch is written after the other. */
+  let written = Promise.resolve()
   const streams = new Set<ServerResponse>()
   const toWire = (node: SentNode) => ({ ...node, specHash: 'h', generation: 1, ...status })
   const server = await startHttpServer(async (incoming, response, body) => {
     if (incoming.method === 'POST') {
       const nodes = JSON.parse(body) as SentNode[]
+      if (writeMs > 0) {
+        written = written.then(() => sleep(nodes.length * writeMs))
+        await written
+      }
       version++
       for (const node of nodes) {
         delivered.set(node.nodeName, node)

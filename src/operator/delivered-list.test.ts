@@ -54,6 +54,19 @@ test('a status comes from the stream, without a call, and concerns the objects w
   assert.equal(viola.lists(), 1)
 })
 
+test('a status does not hide who edited the node config by hand: only the list names them', async () => {
+  await using given = await aListedViola()
+  const { viola, watch } = given
+  viola.change({ nodeName: 'worker-1', generation: 2, editedBy: 'kubectl-edit' })
+  await eventually(() => assert.equal(watch.concerned.length, 1))
+  const read = async () => (await viola.client.list(undefined, { maxAgeMs: minute })).nodes[0]
+  assert.equal((await read())?.editedBy, 'kubectl-edit')
+  viola.change({ nodeName: 'worker-1', state: 'Configured' })
+  await eventually(() => assert.equal(watch.concerned.length, 2))
+  const { editedBy, status } = (await read()) ?? {}
+  assert.deepEqual([editedBy, status?.state, viola.lists()], ['kubectl-edit', 'Configured', 2])
+})
+
 test('a status that is already known concerns nobody', async () => {
   await using given = await aListedViola()
   const { viola, watch } = given

@@ -78,12 +78,12 @@ export function withDeliveredList(
     const before = known.byName.get(nodeName)
     const isSameSpec = before?.specHash === node?.specHash
     const isSameConfig = isSameSpec && before?.generation === node?.generation
-    if (isSameConfig && equalJson(withoutInterfaces(before), withoutInterfaces(node))) return false
+    if (isSameConfig && equalJson(reported(before), reported(node))) return false
     // From before our last write of this node.
     if (before && node && node.generation < before.generation && !isSameSpec) return false
     known.list = undefined
     if (!node) known.byName.delete(nodeName)
-    else if (isSameConfig && before) known.byName.set(nodeName, { ...node, interfaces: before.interfaces })
+    else if (isSameConfig && before) known.byName.set(nodeName, withReported(before, node))
     else if (isSameSpec || isOurs) known.byName.set(nodeName, node)
     // Somebody else wrote it: only the list has who it was, and whether the node is still of this provider.
     else outdated++
@@ -172,9 +172,14 @@ export function withDeliveredList(
   }
 }
 
-function withoutInterfaces(node: DeliveredNode | undefined): object {
-  const { interfaces: _, ...rest } = node ?? { interfaces: [] }
-  return rest
+/** What may change without the config: only a list has who edited it. */
+function reported(node: DeliveredNode | undefined): Partial<DeliveredNode> {
+  const { status, providerName } = node ?? {}
+  return { ...(status && { status }), ...(providerName !== undefined && { providerName }) }
+}
+
+function withReported({ status: _, providerName: __, ...config }: DeliveredNode, node: DeliveredNode): DeliveredNode {
+  return { ...config, ...reported(node) }
 }
 
 /** A node that Viola just accepted. It reports the generation later: until then it is the next one. */

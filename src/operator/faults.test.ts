@@ -311,7 +311,7 @@ test('the Secret of the bus can be switched off', async () => {
   )
   await environment.startOperator({ RABBITMQ_SECRET_ENABLED: 'false' })
   await environment.create({ settings: { contrabassEndpoint: contrabass.url } })
-  await waitForReady(/^True Synced/)
+  await waitForReady(/^True (Synced|NoChange)/)
   assert.equal(await environment.kube.get(secrets, { namespace, name: 'rabbitmq-main' }), undefined)
 })
 

@@ -17,6 +17,8 @@ export interface StreamedNode {
   /** namespace/name of the OpenstackConfigs with an interface on it. */
   sources: string[]
   state: string
+  /** Only a list has it. */
+  editedBy?: string
 }
 
 export interface StreamingViola {
@@ -70,7 +72,7 @@ export async function startStreamingViola(options?: DeliveredListOptions): Promi
       return
     }
     lists++
-    const body = JSON.stringify({ items: [...viola.nodes.values()].map(toWire), resourceVersion: viola.version })
+    const body = JSON.stringify({ items: [...viola.nodes.values()].map(listed), resourceVersion: viola.version })
     const etag = `"${viola.version}"`
     await viola.beforeAnswer()
     if (request.headers['if-none-match'] === etag) response.writeHead(304, { etag }).end()
@@ -123,6 +125,10 @@ export async function startStreamingViola(options?: DeliveredListOptions): Promi
     },
   }
   return viola
+}
+
+function listed(node: StreamedNode): object {
+  return { ...toWire(node), ...(node.editedBy !== undefined && { editedBy: node.editedBy }) }
 }
 
 export function toWire({ nodeName, generation, sources, state }: StreamedNode): object {

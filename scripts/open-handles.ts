@@ -16,6 +16,8 @@ interface Handle {
 setTimeout(print, Number(OPEN_HANDLES_AFTER_MS)).unref()
 
 function print(): void {
+  // Otherwise the report asks the DNS for the names of all endpoints.
+  Object.assign(process.report, { excludeNetwork: true })
   const { libuv } = process.report.getReport() as unknown as { libuv: Handle[] }
   const handles = libuv.filter(({ is_active, is_referenced }) => is_active && is_referenced)
   const resources = Map.groupBy(process.getActiveResourcesInfo(), name => name)

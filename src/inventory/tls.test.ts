@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect } from 'node:tls'
 import { Agent, request } from 'undici'
 import { type Authority, certificateAuthority, type Pair } from '../../test/rigs/kubernetes/certificates.ts'
 import { runner } from '../../test/support/cli.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { aWrite } from '../../test/support/inventory.ts'
+import { servedName } from '../../test/support/served-name.ts'
 import { openRemoteInventory } from '../operator/inventory-client.ts'
 import { createLog, silent } from '../telemetry/log.ts'
 import { type RunningInventory, startInventory } from './main.ts'
@@ -52,14 +52,14 @@ function start(tls: Record<string, string>, log = silent): Promise<RunningInvent
 
 test('a renewed certificate applies to the next connection, and one without its key is reported', async () => {
   assert.match(inventory.url, /^https:/)
-  assert.equal(await servedName(), 'first')
+  assert.equal(await servedName(inventory.url, readFileSync(authority.cert)), 'first')
   const renewed = await authority.issue('renewed', '/CN=second', serving)
   copyFileSync(renewed.cert, files.cert)
   const mismatch = /INVENTORY_TLS_KEY_FILE does not belong to the certificate of INVENTORY_TLS_CERT_FILE/
   await eventually(async () => assert.match(await readyz(), mismatch))
-  assert.equal(await servedName(), 'first')
+  assert.equal(await servedName(inventory.url, readFileSync(authority.cert)), 'first')
   copyFileSync(renewed.key, files.key)
-  await eventually(async () => assert.equal(await servedName(), 'second'))
+  await eventually(async () => assert.equal(await servedName(inventory.url, readFileSync(authority.cert)), 'second'))
   assert.doesNotMatch(await readyz(), /certificates:/)
 })
 
@@ -83,7 +83,7 @@ test('Kubernetes replaces both files at once, which is no error', async () => {
   const mounted = await start(settings, log)
   for (const name of ['b', 'c', 'd', 'e']) {
     await replace(name)
-    await eventually(async () => assert.equal(await servedName(mounted.url), name))
+    await eventually(async () => assert.equal(await servedName(mounted.url, readFileSync(authority.cert)), name))
   }
   await mounted.close()
   assert.deepEqual(errors, [])
@@ -177,14 +177,4 @@ async function readyz(): Promise<string> {
   } finally {
     await dispatcher.close()
   }
-}
-
-function servedName(url = inventory.url): Promise<unknown> {
-  const { port, hostname: host } = new URL(url)
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port: Number(port), ca: readFileSync(authority.cert) }, () => {
-      resolve(socket.getPeerCertificate().subject.CN)
-      socket.end()
-    }).once('error', reject)
-  })
 }

@@ -12,6 +12,7 @@ import { stringify } from 'yaml'
 import { type Authority, certificateAuthority, type Pair } from '../../test/rigs/kubernetes/certificates.ts'
 import { grant, rules } from '../../test/support/access.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { servedName } from '../../test/support/served-name.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { violaPath } from '../contract/viola.ts'
@@ -143,9 +144,9 @@ test('a renewed certificate applies to the next connection; a certificate withou
   await eventually(async () => {
     assert.match((await ask({ path: '/readyz' })).body, /certificates: .*the previous ones stay in effect/)
   })
-  assert.equal(await servedName(), 'viola-api')
+  assert.equal(await servedName(url, readFileSync(authority.cert)), 'viola-api')
   copyFileSync(renewed.key, files.key)
-  await eventually(async () => assert.equal(await servedName(), 'viola-api-renewed'))
+  await eventually(async () => assert.equal(await servedName(url, readFileSync(authority.cert)), 'viola-api-renewed'))
   assert.doesNotMatch((await ask({ path: '/readyz' })).body, /certificates:/)
 })
 
@@ -198,16 +199,6 @@ test('a client certificate that expires during a connection is refused from then
   socket.destroy()
   server.close()
 })
-
-function servedName(): Promise<unknown> {
-  const { port, hostname: host } = new URL(url)
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port: Number(port), ca: readFileSync(authority.cert) }, () => {
-      resolve(socket.getPeerCertificate().subject.CN)
-      socket.end()
-    }).once('error', reject)
-  })
-}
 
 const invalid: Record<string, [env: Record<string, string>, error: RegExp]> = {
   'a certificate without its key': [{ VIOLA_TLS_CERT_FILE: 'a' }, /VIOLA_TLS_CERT_FILE: requires VIOLA_TLS_KEY_FILE/],

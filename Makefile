@@ -41,7 +41,7 @@ bench: install-packages install-tools ## run the benchmarks, each with a referen
 growth: install-packages install-tools ## measure growth from 10 to 20,000 nodes and estimate 100,000; takes a quarter of an hour or more
 	@ONLY=growth npm run --silent bench
 
-mutate: install-packages dist/mutation/tool/.installed ## mutation test: change the code that decides and list the changes that no unit test notices; ONLY=component
+mutate: install-packages dist/mutation/tool/.installed ## mutation test: change the code that decides and list the changes that no unit test notices; ONLY=operator/plan, SINCE=commit
 	@node_modules/.bin/node scripts/mutate.ts
 
 chaos: install-packages install-tools ## chaos test: random actions and faults in the sandbox, with all guarantees checked; SEED=, ROUNDS=, STEPS=, RABBITMQ=local

@@ -1,16 +1,17 @@
 /**
  * `make mutate`: changes the code that decides, one expression at a time, and runs the unit tests of its component
- * that start no server. A change that no test notices survived. ONLY=component selects one.
+ * that start no server. A change that no test notices survived. ONLY=operator or ONLY=operator/plan selects files, and
+ * SINCE=commit those that differ from the place where this branch left the commit, or whose own test does.
  *
  * Writes {file, killed, survived, score} of every file to dist/mutation.json, and all survivors to dist/mutation.md. A second run
  * tests only what changed since the last one. Fails if a file has a score below the goal.
  */
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { environment } from '../src/runtime/env.ts'
-import { type MutationReport, type MutationScore, pageOf, scoresOf, withoutServers } from './mutation.ts'
+import { type MutationReport, type MutationScore, pageOf, scoresOf, selectFiles, testsAgainst } from './mutation.ts'
 import { root, testFiles } from './test-files.ts'
 
 /** Percent of the mutants of a file that its tests must notice. */
@@ -26,24 +27,35 @@ const components: Readonly<Record<string, readonly string[]>> = {
   viola: ['plan'],
 }
 
-const { ONLY } = environment()
-if (ONLY && !components[ONLY]) {
-  console.error(`no component "${ONLY}"; available: ${Object.keys(components).join(' ')}`)
-  process.exit(1)
-}
 const out = join(root, 'dist/mutation')
 process.chdir(root)
 mkdirSync(out, { recursive: true })
 
+const { ONLY, SINCE } = environment()
+const all = Object.entries(components).flatMap(([component, names]) =>
+  names.flatMap(name => globSync(`src/${component}/${name}.ts`)).filter(file => !/\.(test|fixture)\.ts$/.test(file)),
+)
+if (selectFiles(all, ONLY).length === 0) {
+  console.error(`no files in "${ONLY}"; available: ${Object.keys(components).join(' ')}`)
+  process.exit(1)
+}
+const files = selectFiles(all, ONLY, SINCE ? changedSince(SINCE) : undefined)
+if (SINCE) console.log(`changed since ${SINCE}: ${files.join(' ') || 'no file that decides'}`)
+
 const scores: MutationScore[] = []
 const pages: string[] = []
-for (const component of Object.keys(components).filter(name => !ONLY || name === ONLY)) {
-  const report = mutate(component)
+for (const component of Object.keys(components)) {
+  const own = files.filter(file => file.startsWith(`src/${component}/`)).sort()
+  if (own.length === 0) continue
+  const report = mutate(component, own)
   scores.push(...scoresOf(report))
   pages.push(pageOf(report))
 }
 writeFileSync(join(root, 'dist/mutation.json'), `${JSON.stringify(scores, null, 1)}\n`)
-writeFileSync(join(root, 'dist/mutation.md'), `# Mutants that survived\n\n${pages.filter(Boolean).join('\n')}`)
+writeFileSync(
+  join(root, 'dist/mutation.md'),
+  `# Mutants that survived or are explained\n\n${pages.filter(Boolean).join('\n')}`,
+)
 for (const { file, killed, survived, score } of scores)
   console.log(
     `${score >= goal ? 'meets ' : 'MISSES'} ${score.toFixed(1).padStart(5)} %  ${file}: ${killed} killed, ${survived} survived`,
@@ -54,15 +66,18 @@ console.log(
 )
 process.exitCode = missed.length > 0 ? 1 : 0
 
-function mutate(component: string): MutationReport {
-  const files = (components[component] ?? []).flatMap(name => globSync(`src/${component}/${name}.ts`)).sort()
-  const tests = testFiles(`src/${component}/`).plain
+function changedSince(commit: string): ReadonlySet<string> {
+  const names = execFileSync('git', ['diff', '--name-only', '--merge-base', commit], { encoding: 'utf8' })
+  return new Set(names.split('\n'))
+}
+
+function mutate(component: string, files: readonly string[]): MutationReport {
   const config = {
-    mutate: files.filter(file => !/\.(test|fixture)\.ts$/.test(file)),
+    mutate: files,
     testRunner: 'tap',
     plugins: ['@stryker-mutator/tap-runner'],
     tap: {
-      testFiles: withoutServers(tests, file => readFileSync(file, 'utf8')),
+      testFiles: testsAgainst(files, testFiles(`src/${component}/`).plain, file => readFileSync(file, 'utf8')),
       nodeArgs: ['--test-reporter=tap', '-r', '{{hookFile}}', '{{testFile}}'],
     },
     coverageAnalysis: 'perTest',
@@ -76,6 +91,8 @@ function mutate(component: string): MutationReport {
     reporters: ['json', 'progress-append-only'],
     jsonReporter: { fileName: join(out, `${component}.json`) },
     concurrency: availableParallelism(),
+    // On a busy machine a slow start must not count as a test that noticed the change.
+    timeoutMS: 20_000,
     allowConsoleColors: false,
   }
   const settings = join(out, `${component}.config.json`)
@@ -85,8 +102,11 @@ function mutate(component: string): MutationReport {
   const path = `${dirname(process.execPath)}:${environment()['PATH']}`
   const { status } = spawnSync(process.execPath, [program, 'run', settings], {
     stdio: 'inherit',
-    env: { ...process.env, PATH: path },
+    // Each run loads the same files: Node then reads them without their types from the cache.
+    env: { ...process.env, PATH: path, NODE_COMPILE_CACHE: join(out, 'compiled') },
   })
   if (status !== 0) throw new Error(`mutation tests of ${component} could not run`)
-  return JSON.parse(readFileSync(join(out, `${component}.json`), 'utf8')) as MutationReport
+  const report = JSON.parse(readFileSync(join(out, `${component}.json`), 'utf8')) as MutationReport
+  // An incremental report also has the files of earlier runs.
+  return { files: Object.fromEntries(Object.entries(report.files).filter(([file]) => files.includes(file))) }
 }

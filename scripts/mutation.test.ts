@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Mutant, type MutationReport, pageOf, scoresOf, withoutServers } from './mutation.ts'
+import { type Mutant, type MutationReport, pageOf, scoresOf, selectFiles, testsAgainst } from './mutation.ts'
 
 const source = 'const a = b > 1\nif (\n  a\n) stop()\n'
 
@@ -37,17 +37,43 @@ test('replaced code of several lines is one line of the page', () => {
   assert.match(pageOf({ files: { 'src/x.ts': { source, mutants } } }), /^- 2:1 `if \( a \) stop\(\)` → `{}`$/m)
 })
 
-test('tests that load the sandbox or a rig, directly or not, are left out', () => {
+test('the page has the reason of every mutant that is explained', () => {
+  const location = { start: { line: 1, column: 11 }, end: { line: 1, column: 16 } }
+  const statusReason = 'b is never 1'
+  const mutants = [{ mutatorName: 'EqualityOperator', replacement: 'b >= 1', status: 'Ignored' as const, location }]
+  const report = { files: { 'src/x.ts': { source, mutants: mutants.map(one => ({ ...one, statusReason })) } } }
+  assert.equal(pageOf(report), '## src/x.ts\n\n- 1:11 `b > 1` → `b >= 1` (explained: b is never 1)\n')
+})
+
+test('a component, a folder or a file of it is selected', () => {
+  const files = ['src/a/plan.ts', 'src/a/plan/x.ts', 'src/a/plan-limit.ts', 'src/ab/plan.ts']
+  assert.deepEqual(selectFiles(files), files)
+  assert.deepEqual(selectFiles(files, 'a'), files.slice(0, 3))
+  assert.deepEqual(selectFiles(files, 'a/plan'), files.slice(0, 2))
+  assert.deepEqual(selectFiles(files, 'b'), [])
+})
+
+test('of the selected files those that changed, or whose test changed, are mutated', () => {
+  const files = ['src/a/plan.ts', 'src/a/status.ts', 'src/a/verdicts.ts', 'src/b/plan.ts']
+  const changed = new Set(['src/a/plan.ts', 'src/a/verdicts.test.ts', 'src/a/status.fixture.ts', 'src/b/plan.ts', ''])
+  assert.deepEqual(selectFiles(files, 'a', changed), ['src/a/plan.ts', 'src/a/verdicts.ts'])
+  assert.deepEqual(selectFiles(files, '', new Set([''])), [])
+})
+
+test('of the tests that load a file, those that start no server and no process run, and the smallest first', () => {
   const texts: Record<string, string> = {
-    'src/x/a.test.ts': "import { a } from './plan.ts'",
-    'src/x/b.test.ts': "import {\n  b,\n} from './x.fixture.ts'",
-    'src/x/c.test.ts': "import { c } from '../../test/rigs/c.ts'",
-    'src/x/d.test.ts': "import type { D } from './x.fixture.ts'",
+    'src/x/a.test.ts': "import { a } from './large.ts'\nimport { b } from './other.ts'",
+    'src/x/b.test.ts': "import {\n  b,\n} from './x.fixture.ts'\nimport { a } from './plan.ts'",
+    'src/x/c.test.ts': "import { c } from '../../test/rigs/c.ts'\nimport { a } from './plan.ts'",
+    'src/x/d.test.ts': "import type { D } from './x.fixture.ts'\nimport { a } from './plan.ts'",
+    'src/x/e.test.ts': "import { o } from './other.ts'",
+    'src/x/f.test.ts': "import { spawn } from 'node:child_process'\nimport { a } from './plan.ts'",
     'src/x/x.fixture.ts': "import { e } from '../../sandbox/e.ts'",
+    'src/x/large.ts': "import { a } from './plan.ts'",
   }
   const tests = Object.keys(texts).filter(path => path.endsWith('.test.ts'))
   assert.deepEqual(
-    withoutServers(tests, path => texts[path] ?? ''),
-    ['src/x/a.test.ts', 'src/x/d.test.ts'],
+    testsAgainst(['src/x/plan.ts'], tests, path => texts[path] ?? ''),
+    ['src/x/d.test.ts', 'src/x/a.test.ts'],
   )
 })

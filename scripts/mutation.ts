@@ -1,5 +1,6 @@
 /**
- * The tests that run against mutants, scores and the page of survivors, from a report in the schema of mutation testing tools.
+ * The files that are mutated, the tests that run against them, and scores and the page of survivors from a report in the
+ * schema of mutation testing tools.
  */
 import { filesLoadedBy } from './test-files.ts'
 
@@ -10,6 +11,8 @@ export interface MutationReport {
 export interface Mutant {
   mutatorName: string
   replacement?: string
+  /** Of an ignored mutant: why it changes nothing that a test could notice. */
+  statusReason?: string
   status: 'Killed' | 'Timeout' | 'Survived' | 'NoCoverage' | 'CompileError' | 'RuntimeError' | 'Ignored' | 'Pending'
   /** Counted from 1. */
   location: Record<'start' | 'end', { line: number; column: number }>
@@ -35,28 +38,60 @@ export function scoresOf({ files }: MutationReport): MutationScore[] {
   })
 }
 
-/** Markdown: each survivor with its line and the replaced code. Empty without survivors. */
+/** Markdown: each survivor with its line and the replaced code, and each ignored mutant with its reason. Empty without them. */
 export function pageOf({ files }: MutationReport): string {
   return Object.entries(files)
     .map(([file, { source, mutants }]) => {
-      const lines = mutants.filter(({ status }) => missed.has(status)).map(mutant => lineOf(mutant, source))
+      const lines = mutants
+        .filter(({ status }) => missed.has(status) || status === 'Ignored')
+        .map(mutant => lineOf(mutant, source))
       return lines.length > 0 ? `## ${file}\n\n${lines.join('\n')}\n` : ''
     })
     .filter(Boolean)
     .join('\n')
 }
 
-function lineOf({ location: { start, end }, status, replacement = '' }: Mutant, source: string): string {
+function lineOf(mutant: Mutant, source: string): string {
+  const { start, end } = mutant.location
   const lines = source.split('\n').slice(start.line - 1, end.line)
   const last = lines.length - 1
   lines[last] = lines[last]?.slice(0, end.column - 1) ?? ''
   lines[0] = lines[0]?.slice(start.column - 1) ?? ''
   const code = (text: string) => `\`${text.replace(/\s+/g, ' ').replaceAll('`', "'")}\``
-  const untested = status === 'NoCoverage' ? ' (no test runs this code)' : ''
-  return `- ${start.line}:${start.column} ${code(lines.join('\n'))} → ${code(replacement)}${untested}`
+  const note =
+    mutant.status === 'NoCoverage'
+      ? ' (no test runs this code)'
+      : mutant.status === 'Ignored'
+        ? ` (explained: ${mutant.statusReason})`
+        : ''
+  return `- ${start.line}:${start.column} ${code(lines.join('\n'))} → ${code(mutant.replacement ?? '')}${note}`
 }
 
-/** The test files that load nothing of the sandbox and of the rigs, which start servers: thousands of runs would take hours. */
-export function withoutServers(tests: readonly string[], read: (file: string) => string): string[] {
-  return tests.filter(test => !filesLoadedBy(test, read).some(file => /^(sandbox|test\/rigs)\//.test(file)))
+/** `only` is a component, or a file or folder of one. With `changed`: those that changed, or whose own test did. */
+export function selectFiles(files: readonly string[], only = '', changed?: ReadonlySet<string>): string[] {
+  const selected = files.filter(file => !only || file === `src/${only}.ts` || file.startsWith(`src/${only}/`))
+  return changed ? selected.filter(file => changed.has(file) || changed.has(testOf(file))) : selected
+}
+
+function testOf(file: string): string {
+  return file.replace(/\.ts$/, '.test.ts')
+}
+
+/**
+ * The tests that load one of the files, those that load the least first, because the first one that fails ends a run. Tests
+ * that start servers or processes are left out: thousands of runs would take hours.
+ */
+export function testsAgainst(
+  files: readonly string[],
+  tests: readonly string[],
+  read: (file: string) => string,
+): string[] {
+  const startsMuch = (file: string) => /^(sandbox|web|test\/rigs)\//.test(file)
+  const startsProcess = (test: string) => /from 'node:child_process'/.test(read(test))
+  return tests
+    .map(test => ({ test, loaded: filesLoadedBy(test, read) }))
+    .filter(({ test, loaded }) => !startsProcess(test) && !loaded.some(startsMuch))
+    .filter(({ loaded }) => loaded.some(file => files.includes(file)))
+    .sort((a, b) => a.loaded.length - b.loaded.length)
+    .map(({ test }) => test)
 }

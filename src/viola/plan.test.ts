@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeConfig } from '../contract/node-config.ts'
-import { appliedObject, belongsTo, planNodeConfig, planNodeConfigs, type RequestedNode, toViolaNode } from './plan.ts'
+import {
+  appliedObject,
+  belongsTo,
+  otherOwners,
+  planNodeConfig,
+  planNodeConfigs,
+  type RequestedNode,
+  toViolaNode,
+} from './plan.ts'
 import { nodesFrom } from './request.ts'
 
 const providerId = 'p1'
@@ -13,6 +21,10 @@ function requested(change: object = {}): RequestedNode {
     providerId,
   ).nodes
   return node ?? assert.fail('not a node')
+}
+
+function withNames(names: object): RequestedNode {
+  return requested({ interfaces: [{ ...nics[0], name: 'multinic0', ...names }] })
 }
 
 function objectOf(node: RequestedNode, change: { spec?: object; metadata?: object } = {}): NodeConfig {
@@ -41,6 +53,35 @@ const cases: Record<string, Case> = {
   'another interface is an update': [requested({ interfaces: [] }), current, 'update'],
   'a manual edit is reverted even if spec.specHash is unchanged': [requested(), edited, 'update'],
   'a missing label is restored': [requested(), objectOf(requested(), { metadata: { labels: {} } }), 'update'],
+  'one wrong label is corrected': [
+    requested(),
+    objectOf(requested(), { metadata: { labels: { ...requested().labels, 'multinic.io/node-name': 'other' } } }),
+    'update',
+  ],
+  'a stale spec.specHash is corrected': [requested(), objectOf(requested(), { spec: { specHash: 'old' } }), 'update'],
+  'another alias is an update': [withNames({ alias: 'data' }), objectOf(withNames({ alias: 'storage' })), 'update'],
+  'the same alias is not written': [withNames({ alias: 'data' }), objectOf(withNames({ alias: 'data' })), 'nothing'],
+  'the name of a network alone is no change': [
+    withNames({ networkName: 'new' }),
+    objectOf(withNames({ networkName: 'old' })),
+    'nothing',
+  ],
+  'an alias of an interface without a name is no change': [
+    requested(),
+    objectOf(requested(), { spec: { interfaces: [{ ...nics[0], alias: 'data' }] } }),
+    'nothing',
+  ],
+  'a VM that was recreated under the same name is an update': [requested({ instanceId: 'vm-2' }), current, 'update'],
+  'an object without a provider is taken by the first one that writes it': [
+    requested({ instanceId: 'vm-2' }),
+    objectOf(requested(), { spec: { providerId: undefined } }),
+    'update',
+  ],
+  'two nodes without an instance ID are not known to be the same VM': [
+    requested({ instanceId: '' }),
+    objectOf(requested({ instanceId: '' }), { spec: { providerId: 'p2' } }),
+    'refuse: node worker-1 belongs to provider p2',
+  ],
   'an object with the expected hash is updated': [
     requested({ interfaces: [], expectedSpecHash: specHash }),
     current,
@@ -100,10 +141,22 @@ for (const [name, [node, existing, expected]] of Object.entries(cases)) {
   })
 }
 
-test('a thousand nodes that map to the same object are refused with short messages', () => {
-  const nodes = Array.from({ length: 1_000 }, (_, n) => ({ ...requested(), nodeName: `w${n}`, objectName: 'w' }))
-  const decisions = planNodeConfigs(nodes, { providerId, existing: () => undefined, mayTakeOver: () => true })
-  assert.ok(decisions.every(decision => decision.do === 'refuse' && decision.message.length < 100))
+test('the message about many nodes that map to the same object has five names and the number of the others', () => {
+  const refusalOf = (count: number) => {
+    const nodes = Array.from({ length: count }, (_, n) => ({ ...requested(), nodeName: `w${n}`, objectName: 'w' }))
+    const decisions = planNodeConfigs(nodes, { providerId, existing: () => undefined, mayTakeOver: () => true })
+    return [...new Set(decisions.map(decision => (decision.do === 'refuse' ? decision.message : decision.do)))]
+  }
+  assert.deepEqual(refusalOf(1_000), ['w0 and w1 and w2 and w3 and w4 and 995 more map to the same object w'])
+  assert.deepEqual(refusalOf(5), ['w0 and w1 and w2 and w3 and w4 map to the same object w'])
+})
+
+test('the other providers that own a requested node are listed once', () => {
+  const owners: Record<string, string | undefined> = { a: 'p2', b: 'p1', c: '', d: 'p2', e: undefined }
+  const nodes = [...Object.keys(owners), 'new'].map(name => ({ ...requested(), objectName: name }))
+  const existing = (name: string) =>
+    name === 'new' ? undefined : objectOf(requested(), { spec: { providerId: owners[name] } })
+  assert.deepEqual([...otherOwners(nodes, existing, providerId)], ['p2'])
 })
 
 test('two nodes of one request that map to the same object are both refused, and the others are not', () => {
@@ -128,6 +181,28 @@ test('a removed instance ID is set to empty, because another field manager may o
   assert.equal('instanceId' in appliedObject(requested({ instanceId: '' }), { providerId }).spec, false)
 })
 
+test('the names of provider and VM are written', () => {
+  const { spec } = appliedObject(requested({ instanceName: 'web-1' }), { providerId, providerName: 'seoul' })
+  assert.deepEqual([spec.providerName, spec.instanceName], ['seoul', 'web-1'])
+})
+
+test('an object is shown with its VM, provider, generation and status', () => {
+  const status = { state: 'Configured' as const, observedGeneration: 3 }
+  const object = { ...objectOf(requested({ instanceName: 'web-1' })), status }
+  assert.deepEqual(toViolaNode(object), {
+    ...{ nodeName: 'worker-1', instanceId: 'vm-1', instanceName: 'web-1', providerId, specHash, generation: 3 },
+    interfaces: object.spec.interfaces,
+    status,
+  })
+  assert.equal(toViolaNode(objectOf(requested(), { metadata: { generation: undefined } })).generation, 0)
+})
+
+test('the shown node of an object is made once, and shares its interfaces', () => {
+  const object = objectOf(requested())
+  assert.equal(toViolaNode(object), toViolaNode(object))
+  assert.equal(toViolaNode(object).interfaces, object.spec.interfaces)
+})
+
 test('of an object with invalid interfaces only the valid ones are shown, and its hash differs', () => {
   const odd = { ...nics[0], id: 1, macAddress: 'none' }
   const object = {
@@ -144,9 +219,11 @@ test('of an object with invalid interfaces only the valid ones are shown, and it
 })
 
 test('objects without a provider belong to all providers, and those of older versions to the provider of their label', () => {
-  const by = (spec: object, labels: object) => belongsTo(objectOf(requested(), { spec, metadata: { labels } }), 'P1')
+  const by = (spec: object, labels?: object) => belongsTo(objectOf(requested(), { spec, metadata: { labels } }), 'P1')
   assert.equal(by({ providerId: undefined }, {}), true)
+  assert.equal(by({ providerId: undefined }), true)
   assert.equal(by({ providerId: undefined }, { 'multinic.io/provider-id': 'p1' }), true)
   assert.equal(by({ providerId: undefined }, { 'multinic.io/provider-id': 'p2' }), false)
   assert.equal(by({ providerId: 'p1' }, {}), false)
+  assert.equal(by({ providerId: 'P1' }, { 'multinic.io/provider-id': 'p2' }), true)
 })

@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status tour test e2e vm check bench growth mutate chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status tour test e2e vm check bench growth mutate flaky chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ growth: install-packages install-tools ## measure growth from 10 to 20,000 nodes
 
 mutate: install-packages dist/mutation/tool/.installed ## mutation test: change the code that decides and list the changes that no unit test notices; ONLY=operator/plan, SINCE=commit
 	@node_modules/.bin/node scripts/mutate.ts
+
+flaky: install-packages install-tools ## run each new or changed test file 20 times on busy processors; SINCE=commit, ONLY=word, TIMES=20, E2E=1
+	@node_modules/.bin/node scripts/flaky.ts
 
 chaos: install-packages install-tools ## chaos test: random actions and faults in the sandbox, with all guarantees checked; SEED=, ROUNDS=, STEPS=, RABBITMQ=local
 	@node_modules/.bin/node test/chaos/main.ts

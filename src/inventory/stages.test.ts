@@ -13,12 +13,16 @@ const complete: StageRecord = {
 const cases: Record<string, [known: StageRecord, given: StageRecord['stages'], expected: StageRecord]> = {
   'the first write stores all stages': [{}, delivered.stages, delivered],
   'a stage is added after those that are known': [delivered, { job: at(4), applied: at(5), verified: at(6) }, complete],
-  'H5: a restarted operator that delivers the node again changes no stage': [
+  'experience H5: a restarted operator that delivers the node again changes no stage': [
     complete,
     { delivered: at(40), cr: at(40), job: at(41), applied: at(42), verified: at(42) },
     complete,
   ],
-  'H5: a restarted operator that no longer knows the earlier stages keeps them': [complete, { job: at(41) }, complete],
+  'experience H5: a restarted operator that no longer knows the earlier stages keeps them': [
+    complete,
+    { job: at(41) },
+    complete,
+  ],
   'a stage is not added before one that is known': [
     { stages: { delivered: at(2), applied: at(5) } },
     { seen: at(1), job: at(4), verified: at(6) },

@@ -89,25 +89,25 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     ['port-1 NetworkMismatch'],
   ],
 
-  'M2: every port outside the selected subnets is not selected while the addresses of the Node are unknown': [
+  'experience M2: ports outside the subnets are not selected while the addresses of the Node are unknown': [
     { ports: [outside(1), outside(3, { owner: '', status: 'BUILD', createdAt: '' }), aPort(2)] },
     ['send worker-1 0=port-2', 'port-1 NotSelected', 'port-3 NotSelected'],
   ],
-  'M2: the port with an address of the Node is its primary port, whatever its age': [
+  'experience M2: the port with an address of the Node is its primary port, whatever its age': [
     {
       ports: [aPort(2), outside(3), outside(9)],
       delivered: [aNode([aNic(2, 0)], { status: { nodeAddresses: ['fd00::1', '10.9.0.9'] } })],
     },
     ['port-3 NotSelected', 'port-9 PrimaryPort'],
   ],
-  'M2: the primary port is never selected, even in a selected subnet': [
+  'experience M2: the primary port is never selected, even in a selected subnet': [
     {
       ports: [aPort(2), aPort(3)],
       delivered: [aNode([aNic(2, 0)], { status: { nodeAddresses: ['10.1.0.3'] } })],
     },
     ['port-3 PrimaryPort'],
   ],
-  'M2: a delivered port that the agent refused as the primary port keeps its index, and its verdict says so': [
+  'experience M2: a delivered port that the agent refused as the primary port keeps its index and says so': [
     {
       ports: [aPort(2)],
       delivered: [

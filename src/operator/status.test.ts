@@ -160,7 +160,7 @@ test('the time of the last event is written only together with the time of the l
   assert.equal(moved?.events?.lastEventAt, '1970-01-01T00:00:02.000Z')
 })
 
-test('M2: ports outside the selection are neither counted nor listed', () => {
+test('experience M2: ports outside the selection are neither counted nor listed', () => {
   const primary = { portId: 'p0', vm: 'vm-1', reason: 'PrimaryPort', message: 'primary' } as const
   const other = { portId: 'p9', vm: 'vm-1', reason: 'NotSelected', message: 'elsewhere' } as const
   const status = after({ findings: { ...nothing, verdicts: [primary, other, selected] } })

@@ -100,7 +100,7 @@ test('the time range leaves out ports that were seen before it', () => {
   assert.equal(latencyOf(nodes, Date.parse(seen) + 1), undefined)
 })
 
-test('H5: figures use only NICs with all stages, and none with an impossible time', () => {
+test('experience H5: figures use only NICs with all stages, and none with an impossible time', () => {
   const [node] = fleetNodes(1)
   const nic = node?.nics.find(({ severity }) => severity === 'configured')
   assert.ok(node && nic)

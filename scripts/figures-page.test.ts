@@ -2,13 +2,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Figure } from '../test/bench/figure.ts'
-import { type Figures, figureFiles } from './figures-page.ts'
+import { type Figures, figureFiles, readFigures } from './figures-page.ts'
 
 const pages = ['docs/reference/figures.md', 'docs/reference/figures.ko.md']
 const machine = { cores: 2, memoryGiB: 24, architecture: 'x64', kernel: '6.1.0', node: 'v24.0.0' }
 
 function aFigure(name: string, value: number, more: Partial<Figure> = {}): Figure {
-  return { name, value, unit: 's', against: 'a bare client', reference: 2, ratio: value / 2, ...more }
+  return {
+    name,
+    value,
+    unit: 's',
+    against: 'a bare client',
+    reference: 2,
+    ratio: value / 2,
+    goal: { atMost: 9 },
+    ...more,
+  }
 }
 
 function filesOf(bench: string, figures: Figure[]): Map<string, string> {
@@ -20,10 +29,24 @@ test('the page shows each figure with its reference and marks a missed goal', ()
   const page = filesOf('agent', [
     aFigure('agent.fast', 3, { goal: { atMost: 4 } }),
     aFigure('agent.slow', 5, { goal: { atMost: 4 } }),
+    aFigure('agent.times', 5, { goal: { atMostTimes: 2.5 } }),
+    aFigure('agent.few', 5, { goal: { atLeast: 6 } }),
+    aFigure('agent.rate', 5, { goal: { atLeastTimes: 2 } }),
+    aFigure('agent.free', 5, { goal: { none: 'agent.fast has it' } }),
   ]).get('docs/reference/figures.md')
   assert.match(page ?? '', /^\| `agent.fast` \| 3 s \| a bare client: 2 s \| 1.5 \| ≤ 4 s, met \|$/m)
   assert.match(page ?? '', /^\| `agent.slow` \| 5 s \| a bare client: 2 s \| 2.5 \| ≤ 4 s, \*\*missed\*\* \|$/m)
+  assert.match(page ?? '', /^\| `agent.times` .* \| 2.5 \| ≤ 2.5×, met \|$/m)
+  assert.match(page ?? '', /^\| `agent.few` .* \| ≥ 6 s, \*\*missed\*\* \|$/m)
+  assert.match(page ?? '', /^\| `agent.rate` .* \| ≥ 2×, met \|$/m)
+  assert.match(page ?? '', /^\| `agent.free` .* \| none: agent.fast has it \|$/m)
   assert.match(page ?? '', /^2026-01-02, commit `abc1234`, load 0.3 at the start\.$/m)
+})
+
+test('each published figure has a goal, or says why it has none', () => {
+  const published = Object.values(readFigures()?.benches ?? {}).flatMap(({ figures }) => figures)
+  assert.ok(published.length > 0)
+  for (const { name, goal } of published) assert.ok(goal, name)
 })
 
 test('each measure of growth gets a plot with a line per component, where linear growth is a straight line', () => {

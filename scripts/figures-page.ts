@@ -3,16 +3,11 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Figure } from '../test/bench/figure.ts'
+import { type Figure, type Goal, meetsGoal } from '../test/bench/figure.ts'
 import { plotOf, shown } from './plot.ts'
 import { introduction, type Language, referencePages, table } from './reference.ts'
 
 export const figuresFile = 'docs/reference/figures.json'
-/** The output of `make bench`, one JSON object per line. */
-export const benchFile = 'dist/bench.jsonl'
-
-/** A line of it: the figure, its benchmark, the time, and the load average at the start of the benchmark. */
-export type BenchLine = Figure & { bench: string; at: string; load: number }
 
 /** The last run of one benchmark. */
 export interface Measured {
@@ -49,30 +44,33 @@ interface Texts {
   machine: (machine: Figures['machine']) => string
   run: (run: Measured) => string
   columns: readonly string[]
+  goals: GoalTexts
+}
+
+interface GoalTexts {
   met: string
   missed: string
+  none: string
 }
 
 const texts: Record<Language, Texts> = {
   en: {
     title: 'Figures',
-    text: 'Results of the last `make bench`. [Benchmarks](../guides/measured.md) explains what they mean.',
+    text: 'Results of the last `make bench ALL=1`. [Benchmarks](../guides/measured.md) explains what they mean.',
     machine: ({ cores, memoryGiB, architecture, kernel, node }) =>
       `Machine: ${cores} cores (${architecture}), ${memoryGiB} GiB, Linux ${kernel}, Node ${node}.`,
     run: ({ on, commit, load }) => `${on}, commit \`${commit}\`, load ${load.toFixed(1)} at the start.`,
     columns: ['figure', 'value', 'reference', 'ratio', 'goal'],
-    met: 'met',
-    missed: '**missed**',
+    goals: { met: 'met', missed: '**missed**', none: 'none' },
   },
   ko: {
     title: '측정 수치',
-    text: '마지막 `make bench`의 결과입니다. 수치의 뜻은 [벤치마크](../guides/measured.ko.md)를 보십시오.',
+    text: '마지막 `make bench ALL=1`의 결과입니다. 수치의 뜻은 [벤치마크](../guides/measured.ko.md)를 보십시오.',
     machine: ({ cores, memoryGiB, architecture, kernel, node }) =>
       `머신: 코어 ${cores}개(${architecture}), ${memoryGiB} GiB, Linux ${kernel}, Node ${node}.`,
     run: ({ on, commit, load }) => `${on}, 커밋 \`${commit}\`, 시작할 때의 부하 ${load.toFixed(1)}.`,
     columns: ['수치', '값', '기준값', '비율', '목표'],
-    met: '달성',
-    missed: '**미달**',
+    goals: { met: '달성', missed: '**미달**', none: '없음' },
   },
 }
 
@@ -89,15 +87,28 @@ function pageOf({ machine, benches }: Figures, language: Language): string {
   return [intro, `${machineText(machine)}\n`, ...sections].join('\n')
 }
 
-function rowOf({ name, value, unit, against, reference, ratio, goal }: Figure, language: Language): string[] {
-  const { met, missed } = texts[language]
+function rowOf(figure: Figure, language: Language): string[] {
+  const { name, value, unit, against, reference, ratio } = figure
   return [
     `\`${name}\``,
     `${shown(value)} ${unit}`,
     `${against}: ${shown(reference)} ${unit}`,
     shown(ratio),
-    goal ? `≤ ${shown(goal.atMost)} ${unit}, ${value <= goal.atMost ? met : missed}` : '',
+    goalText(figure, texts[language].goals),
   ]
+}
+
+/** The limit with the outcome, or why there is none. */
+export function goalText(figure: Figure, { met, missed, none }: GoalTexts): string {
+  const { goal, unit } = figure
+  if ('none' in goal) return `${none}: ${goal.none}`
+  return `${limitText(goal, unit)}, ${meetsGoal(figure) ? met : missed}`
+}
+
+function limitText(goal: Exclude<Goal, { none: string }>, unit: string): string {
+  if ('atMost' in goal) return `≤ ${shown(goal.atMost)} ${unit}`
+  if ('atLeast' in goal) return `≥ ${shown(goal.atLeast)} ${unit}`
+  return 'atMostTimes' in goal ? `≤ ${shown(goal.atMostTimes)}×` : `≥ ${shown(goal.atLeastTimes)}×`
 }
 
 const measures = { seconds: ['Time', 'seconds'], calls: ['Calls', 'calls'], mib: ['Memory', 'MiB'] } as const

@@ -28,7 +28,15 @@ async function measure(): Promise<void> {
   try {
     const single = await measureRollout(real, 'single', 1, createSingles)
     const whole = await measureRollout(real, 'whole', 2, createWhole)
-    printFigure(figure('biz.configure_1000x5', whole, 's', { against: 'as MultiNicNodeConfigs', reference: single }))
+    printFigure(
+      figure(
+        'biz.configure_1000x5',
+        whole,
+        's',
+        { against: 'as MultiNicNodeConfigs', reference: single },
+        { atMostTimes: 1.3 },
+      ),
+    )
     const writes = (await real.requestsOf('whole')).filter(
       ({ resource }) => resource === 'multinicbizconfigs/status',
     ).length
@@ -45,7 +53,7 @@ async function measure(): Promise<void> {
     const document = await real.kube.get(bizConfigs, { namespace: 'whole', name: 'all' })
     const bytes = Buffer.byteLength(JSON.stringify(document))
     const limit = { against: 'the limit of etcd', reference: objectLimit }
-    printFigure(figure('biz.object_1000x5', bytes, 'bytes', limit, { atMost: objectLimit }))
+    printFigure(figure('biz.object_1000x5', bytes, 'bytes', limit, { atMostTimes: 1 }))
   } finally {
     await real.close()
   }

@@ -14,8 +14,16 @@ export interface Figure {
   /** Name of the reference. */
   against: string
   ratio: number
-  goal?: { atMost: number }
+  goal: Goal
 }
+
+/** A limit of the value, or of its ratio to the reference (times). A figure without a limit says why it has none. */
+export type Goal =
+  | { atMost: number }
+  | { atLeast: number }
+  | { atMostTimes: number }
+  | { atLeastTimes: number }
+  | { none: string }
 
 export type Bench = (report: (figure: Figure) => void) => Promise<void>
 
@@ -24,9 +32,21 @@ export function figure(
   value: number,
   unit: string,
   { against, reference }: Pick<Figure, 'against' | 'reference'>,
-  goal?: Figure['goal'],
+  goal: Goal,
 ): Figure {
-  return { name, value, unit, reference, ratio: value / reference, against, ...(goal ? { goal } : {}) }
+  return { name, value, unit, reference, ratio: value / reference, against, goal }
+}
+
+/**
+ * Undefined without a goal. A limit may be exceeded by the factor `slack`. What is no number, or was none before it became
+ * JSON (null), meets no goal.
+ */
+export function meetsGoal({ value, ratio, goal }: Figure, slack = 1): boolean | undefined {
+  if ('none' in goal) return undefined
+  if ('atMost' in goal) return Number.isFinite(value) && value <= goal.atMost * slack
+  if ('atLeast' in goal) return Number.isFinite(value) && value >= goal.atLeast / slack
+  if ('atMostTimes' in goal) return Number.isFinite(ratio) && ratio <= goal.atMostTimes * slack
+  return Number.isFinite(ratio) && ratio >= goal.atLeastTimes / slack
 }
 
 export function median(values: readonly number[]): number {

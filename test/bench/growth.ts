@@ -33,8 +33,8 @@ const clusterSizes = [10, 100, 1_000, 5_000]
 const fleetSizes = [...clusterSizes, 20_000]
 const fittedSizes = 3
 const estimatedSize = 100_000
-/** What noise adds to linear growth. */
-const maxExponent = 1.15
+/** What noise adds to linear growth: to its exponent, and from one size to the next. */
+const [maxExponent, maxTimes] = [1.15, 1.1]
 const within = 600_000
 const maxPosted = 1_000
 const maxVMs = 5_000
@@ -82,9 +82,10 @@ async function grow(
       against: before ? `${times} times that of ${before.size} nodes` : 'itself',
       reference: (before?.grown ?? grown)[of] * times,
     })
-    printFigure(figure(`growth.${component}_seconds_${size}`, grown.seconds, 's', reference('seconds')))
-    printFigure(figure(`growth.${component}_calls_${size}`, grown.calls, 'calls', reference('calls')))
-    printFigure(figure(`growth.${component}_mib_${size}`, grown.mib, 'MiB', reference('mib')))
+    const goal = before ? { atMostTimes: maxTimes } : { none: 'the reference of the next size' }
+    printFigure(figure(`growth.${component}_seconds_${size}`, grown.seconds, 's', reference('seconds'), goal))
+    printFigure(figure(`growth.${component}_calls_${size}`, grown.calls, 'calls', reference('calls'), goal))
+    printFigure(figure(`growth.${component}_mib_${size}`, grown.mib, 'MiB', reference('mib'), goal))
   }
   for (const [measure, unit] of [
     ['seconds', 's'],
@@ -98,8 +99,11 @@ async function grow(
     printFigure(figure(`growth.${component}_${measure}_exponent`, exponent, '', linear, { atMost: maxExponent }))
     if (sizes !== fleetSizes) continue
     const estimate = value * (estimatedSize / size) ** exponent
+    const estimated = { none: 'an estimate; the exponent has the goal' }
     const largest = { against: `${size} nodes`, reference: value }
-    printFigure(figure(`growth.${component}_${measure}_estimated_for_${estimatedSize}`, estimate, unit, largest))
+    printFigure(
+      figure(`growth.${component}_${measure}_estimated_for_${estimatedSize}`, estimate, unit, largest, estimated),
+    )
   }
 }
 

@@ -1,0 +1,90 @@
+/** Which figures `make figures` accepts, and how `make bench` stores them. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import {
+  type BenchLine,
+  benches,
+  currentCommit,
+  longBenches,
+  problemsOf,
+  readBenchLines,
+  storeBench,
+} from './bench-lines.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'multinic-bench-lines-'))
+after(() => rmSync(dir, { recursive: true, force: true }))
+
+function aLine(bench: string, more: Partial<BenchLine> = {}): BenchLine {
+  return {
+    ...{ bench, at: '2026-01-02T03:04:05.000Z', load: 0.5, commit: 'abc12345' },
+    ...{ name: `${bench}.wall`, value: 1, unit: 's', reference: 2, against: 'a bare client', ratio: 0.5 },
+    ...{ goal: { atMost: 1 }, ...more },
+  }
+}
+
+test('every benchmark is expected, also the long ones', () => {
+  for (const bench of ['agent', 'viola', 'web', 'biz', 'walk', ...longBenches])
+    assert.ok(benches.includes(bench), bench)
+  assert.deepEqual(problemsOf(benches.map(bench => aLine(bench))), [])
+  for (const bench of benches)
+    assert.deepEqual(problemsOf(benches.filter(other => other !== bench).map(other => aLine(other))), [
+      `${bench}: has no figures`,
+    ])
+})
+
+const refused: [why: string, lines: BenchLine[], problems: string[]][] = [
+  ['no figures', [], ['agent: has no figures', 'viola: has no figures']],
+  [
+    'two commits',
+    [aLine('agent'), aLine('viola', { commit: 'def67890' })],
+    ['the figures are of several commits', 'commit abc12345: agent', 'commit def67890: viola'],
+  ],
+  [
+    'two commits in one benchmark',
+    [aLine('agent'), aLine('agent', { commit: 'def67890' }), aLine('viola')],
+    ['the figures are of several commits', 'commit abc12345: agent, viola', 'commit def67890: agent'],
+  ],
+  [
+    'changed files',
+    [aLine('agent', { commit: 'abc12345-changed' }), aLine('viola', { commit: 'abc12345-changed' })],
+    ['commit abc12345-changed: commit the changes first, then measure'],
+  ],
+  ['a benchmark that was removed', [aLine('agent'), aLine('viola'), aLine('old')], ['old: no such benchmark']],
+]
+for (const [why, lines, problems] of refused)
+  test(`refused: ${why}`, () => assert.deepEqual(problemsOf(lines, ['agent', 'viola']), problems))
+
+test('refused: lines of an older version, without commit and goal', () => {
+  const { commit: _, goal: __, ...older } = aLine('agent')
+  assert.deepEqual(problemsOf([older as BenchLine], ['agent']), [
+    'commit unknown: commit the changes first, then measure',
+    'agent.wall: has neither a goal nor a reason for none',
+  ])
+})
+
+test('a benchmark that runs again replaces its figures, and one that failed has none', () => {
+  const file = join(dir, 'new/bench.jsonl')
+  assert.deepEqual(readBenchLines(file), [])
+  storeBench(file, 'agent', [aLine('agent'), aLine('agent', { name: 'agent.cpu' })])
+  storeBench(file, 'viola', [aLine('viola')])
+  storeBench(file, 'agent', [aLine('agent', { value: 7 })])
+  assert.deepEqual(readBenchLines(file), [aLine('viola'), aLine('agent', { value: 7 })])
+  storeBench(file, 'viola', [])
+  assert.deepEqual(readBenchLines(file), [aLine('agent', { value: 7 })])
+})
+
+test('the commit is marked while a file differs from it', () => {
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], { cwd: dir })
+  git('init', '--quiet')
+  writeFileSync(join(dir, 'file'), '1')
+  git('add', 'file')
+  git('commit', '--quiet', '--message', 'first')
+  assert.match(currentCommit(dir), /^[0-9a-f]{8}$/)
+  writeFileSync(join(dir, 'file'), '2')
+  assert.match(currentCommit(dir), /^[0-9a-f]{8}-changed$/)
+})

@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status tour test e2e vm check bench growth mutate flaky chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status tour test e2e vm check bench growth guard mutate flaky chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,8 +35,11 @@ vm: install-packages ## run the tests on real virtual machines (QEMU, root); ONL
 check: install-packages ## check types, lint, generated files and repository rules
 	@npm run --silent check
 
-bench: install-packages install-tools ## run the benchmarks, each with a reference from the same run; ONLY=name, BENCH_JSON=file
+bench: install-packages install-tools ## run the benchmarks, each with a reference from the same run; ONLY=name, ALL=1 (hours), BENCH_JSON=file
 	@npm run --silent bench
+
+guard: install-packages install-tools ## run the quick benchmarks; fail if a figure is worse than its goal times 1.3 in the best of three runs; ONLY=name
+	@node_modules/.bin/node scripts/guard.ts
 
 growth: install-packages install-tools ## measure growth from 10 to 20,000 nodes and estimate 100,000; takes a quarter of an hour or more
 	@ONLY=growth npm run --silent bench
@@ -53,7 +56,7 @@ chaos: install-packages install-tools ## chaos test: random actions and faults i
 soak: install-packages ## soak test: many nodes with constant changes and short faults, checking memory, queues and errors; MINUTES=30, NODES=1000, SEED=
 	@node_modules/.bin/node test/soak/main.ts
 
-figures: install-packages ## write the figures of the last make bench to the documents
+figures: install-packages ## write the figures of make bench ALL=1 to the documents; refuses an incomplete set or several commits
 	@node_modules/.bin/node scripts/figures.ts && node_modules/.bin/node scripts/generate.ts
 
 pictures: install-packages install-tools ## update the pictures in the documents: dashboard (needs Chromium) and terminal

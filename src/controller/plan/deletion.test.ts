@@ -13,6 +13,9 @@ const deleted = (secondsAgo = 5, annotations?: Record<string, string>) =>
   })
 const config = deleted()
 const running = aJob(config, { action: 'cleanup' })
+const unstartable = aJob(config, {
+  ...{ action: 'cleanup', phase: 'waiting', createdAt: start - 31_000, agentHash: 'before' },
+})
 const removed: Partial<AgentReport> = { mode: 'cleanup', verdict: 'Removed', interfaces: [] }
 const failed = { mode: 'cleanup', verdict: 'Failed', message: 'the disk is full' } as const
 
@@ -84,6 +87,41 @@ const cases: Record<string, PlanCase> = {
     { node: undefined, otherMachine: aNode({ systemUUID: '' }) },
     'Pending NodeUnreachable: node w1 has not reported its system UUID (requeue after 595s)',
   ],
+  'a node that never reports its system UUID does not block the deletion forever': [
+    { config: deleted(600), node: undefined, otherMachine: aNode({ systemUUID: '' }) },
+    'no status update',
+    release('CleanupAbandoned', 'node w1 has not reported its system UUID in time'),
+  ],
+  'a config in a namespace that is being deleted goes at once: no Job can be created there': [
+    { namespaceDeleting: true },
+    'no status update',
+    release('Released', 'the namespace is being deleted, so no agent can clean up: the interfaces stay on the node'),
+  ],
+  'the cleanup of an earlier config of the same name does not count': [
+    { jobs: [anEndedJob(config, removed, { action: 'cleanup', configUid: 'another' })] },
+    'no status update (requeue after 2s)',
+    createJob(0),
+  ],
+  'an ended apply makes room for the cleanup': [
+    { jobs: [anEndedJob(config)] },
+    'no status update (requeue after 2s)',
+    { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+    createJob(0),
+  ],
+  'a cleanup that cannot start is replaced when its agent would run with something else': [
+    { jobs: [unstartable], agentHash: 'now' },
+    'no status update (requeue after 2s)',
+    { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+    createJob(1),
+  ],
+  'a pause keeps a cleanup that cannot start': [
+    { config: deleted(5, { 'multinic.io/paused': 'true' }), jobs: [unstartable], agentHash: 'now' },
+    `InProgress PodNotStarting: ${running.name}: Pod has not started within 30s (requeue after 4s)`,
+  ],
+  'a cleanup that ended without a report is retried': [
+    { jobs: [aJob(config, { action: 'cleanup', phase: 'ended', endedAt: start })] },
+    `Pending CleanupFailed: ${running.name} left no report (requeue after 1s)`,
+  ],
   'the interfaces stay if another config names the node': [
     { duplicates: [{ name: 'successor', older: false, deleting: false }] },
     'no status update',
@@ -103,7 +141,7 @@ const cases: Record<string, PlanCase> = {
     'Pending NodeUnreachable: node w1 is unreachable: its Ready condition is Unknown (requeue after 595s)',
   ],
   'a node that stays unreachable does not block the deletion forever': [
-    { config: deleted(601), node: aNode({ reachable: false }) },
+    { config: deleted(600), node: aNode({ reachable: false }) },
     'no status update',
     release('CleanupAbandoned', 'node w1 did not clean up in time: no agent could be started'),
   ],
@@ -118,7 +156,7 @@ const cases: Record<string, PlanCase> = {
     createJob(2),
   ],
   'a failed cleanup is retried with a new Job name': [
-    { jobs: [anEndedJob(config, failed, { action: 'cleanup', attempt: 1, endedAt: start - 3_000 })] },
+    { jobs: [anEndedJob(config, failed, { action: 'cleanup', attempt: 1, endedAt: start - 2_000 })] },
     'no status update (requeue after 2s)',
     { do: 'deleteJob', name: running.name, uid: 'job-uid' },
     createJob(2),

@@ -38,8 +38,12 @@ export function planDeletion(observed: Observed): Plan {
   if (successor)
     return release('Released', `${successor.name} names the same node ${nodeName} and takes over its interfaces`)
   const timeLeft = Date.parse(deletionTimestamp) + policy.cleanupTimeoutMs - now
-  if (!node && otherMachine?.systemUUID === '' && timeLeft > 0)
-    return pending(observed, 'NodeUnreachable', `node ${nodeName} has not reported its system UUID`, timeLeft)
+  if (!node && otherMachine?.systemUUID === '') {
+    const message = `node ${nodeName} has not reported its system UUID`
+    return timeLeft > 0
+      ? pending(observed, 'NodeUnreachable', message, timeLeft)
+      : release('CleanupAbandoned', `${message} in time`)
+  }
   if (!node && otherMachine)
     return release(
       'WrongMachine',
@@ -54,7 +58,7 @@ export function planDeletion(observed: Observed): Plan {
   const running = newestJob(observed.jobs.filter(one => one.phase !== 'ended' && one !== job))
   if (running) return within(timeLeft, waitForRunningAgent(observed, running))
   const paused = pausedBy(observed)
-  const replaces = job && job.phase !== 'ended' && !paused && isReplaced(observed, job) ? job : undefined
+  const replaces = job && !paused && isReplaced(observed, job) ? job : undefined
   if (job && job.phase !== 'ended' && !replaces) return within(timeLeft, reportProgress(observed, job))
   if (paused) return pending(observed, 'Paused', paused, timeLeft)
   if (!node.reachable) return pending(observed, 'NodeUnreachable', unreachableMessage(node), timeLeft)
@@ -85,8 +89,8 @@ function release(reason: Reason, message: string): Plan {
   return { steps: [{ do: 'removeFinalizer', reason, message }] }
 }
 
-function verdictOf({ phase, result }: AgentJob): string | undefined {
-  return phase === 'ended' && result && 'report' in result ? result.report.verdict : undefined
+function verdictOf({ result }: AgentJob): string | undefined {
+  return result && 'report' in result ? result.report.verdict : undefined
 }
 
 function whyNot(job: AgentJob | undefined): string {

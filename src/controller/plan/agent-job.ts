@@ -85,7 +85,7 @@ export function waitForRunningAgent(observed: Observed, running: AgentJob): Plan
  */
 export function isReplaced({ config, agentHash, now }: Observed, job: AgentJob): boolean {
   const cannotStart = job.podStartError || (job.phase === 'waiting' && now - job.createdAt >= podStartTimeoutMs)
-  if (job.uid === '' || !cannotStart) return false
+  if (!cannotStart) return false
   const isOtherAgent = job.agentHash !== undefined && job.agentHash !== agentHash
   return isOtherAgent || config.metadata.annotations?.[nodeConfigAnnotations.retry] !== undefined
 }

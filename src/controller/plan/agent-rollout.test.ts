@@ -45,6 +45,12 @@ const rows: Record<string, Row> = {
     addFinalizer,
     rerun,
   ],
+  'a node that waited runs the agent again as soon as it may': [
+    { ...configuredBefore({ agentRollout: waits('Paused', 'paused') }), ...asked },
+    undefined,
+    addFinalizer,
+    rerun,
+  ],
   'without a slot the node waits and stays Configured': [
     { ...configuredBefore(), ...asked, ...noSlot },
     waits('RolloutWaiting', 'other nodes are changing, at most 1 at a time'),

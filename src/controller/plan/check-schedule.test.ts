@@ -15,6 +15,11 @@ test('a node is checked once per interval, always at the same offset', () => {
   assert.equal(roundOf('a', first + hour, first + 4_000).due, true)
 })
 
+test('a node that was checked late in its round waits for the next round', () => {
+  const first = roundOf('a', start).nextMs + start
+  assert.equal(roundOf('a', first + hour * 0.9, first).due, false)
+})
+
 test('a node that was observed within half an interval waits for the next round', () => {
   const first = roundOf('a', start).nextMs + start
   assert.equal(roundOf('a', first, first - hour / 2 + 1).due, false)

@@ -103,6 +103,30 @@ testPlans({
     createJob(0, { action: 'check' }),
     { do: 'clearRequests' },
   ],
+  'a check has a Job name that no earlier check had': [
+    {
+      ...withStatus(
+        { ...configured, lastJobName: 'multinic-agent-w1-g3-job' },
+        { annotations: { 'multinic.io/check': 'now' } },
+      ),
+      jobs: [anEndedJob(config, { mode: 'check', verdict: 'InSync' }, { action: 'check' })],
+    },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    { do: 'deleteJob', name: 'multinic-agent-w1-g3-job', uid: 'job-uid' },
+    createJob(1, { action: 'check' }),
+    { do: 'clearRequests' },
+  ],
+  'a check of an edited status has a Job name that no earlier check had': [
+    {
+      ...withStatus({ ...configured, nics: '9/9', lastJobName: 'multinic-agent-w1-g3-job' }),
+      jobs: [anEndedJob(config, { mode: 'check', verdict: 'InSync' }, { action: 'check' })],
+    },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    { do: 'deleteJob', name: 'multinic-agent-w1-g3-job', uid: 'job-uid' },
+    createJob(1, { action: 'check', rate: 'check' }),
+  ],
   'the check annotation works while periodic checks are off': [
     withStatus(configured, { annotations: { 'multinic.io/check': 'now' } }),
     'no status update (requeue after 2s)',

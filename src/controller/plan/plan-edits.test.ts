@@ -74,6 +74,48 @@ testPlans({
     'no status update (requeue after 2s)',
     applied,
   ],
+  'what was removed does not count as an interface': [
+    withStatus(
+      ofEarlier({ interfaceStatuses: [...(ofEarlier().interfaceStatuses ?? []), { id: 5, status: 'Removed' }] }),
+      withFinalizer,
+    ),
+    'no status update (requeue after 2s)',
+    checked,
+  ],
+  'a spec with another interface is applied': [
+    withStatus(ofEarlier({ interfaceStatuses: [{ ...first, id: 5 }, ...others] }), withFinalizer),
+    'no status update (requeue after 2s)',
+    applied,
+  ],
+  'a spec with new names is applied if an interface failed before': [
+    withStatus(ofEarlier({ interfaceStatuses: [{ ...first, status: 'Failed' }, ...others] }), withFinalizer),
+    'no status update (requeue after 2s)',
+    applied,
+  ],
+  'a spec with new names is applied if an interface waits for an older change': [
+    withStatus(
+      ofEarlier({ interfaceStatuses: [{ ...first, pending: { reason: 'Applying', message: '' } }, ...others] }),
+      withFinalizer,
+    ),
+    'no status update (requeue after 2s)',
+    applied,
+  ],
+  'a spec with new names is applied to a node that failed': [
+    withStatus(ofEarlier({ state: 'Failed' }), withFinalizer),
+    'no status update (requeue after 2s)',
+    applied,
+  ],
+  'a spec with another hash is applied': [
+    withStatus(ofEarlier({ observedSpecHash: 'other' }), withFinalizer),
+    'no status update (requeue after 2s)',
+    applied,
+  ],
+  'a retry of a Configured node applies, and does not only check': [
+    withStatus(ofEarlier({ observedGeneration: 3 }), { ...withFinalizer, annotations: { 'multinic.io/retry': '1' } }),
+    'no status update (requeue after 2s)',
+    applied,
+    { do: 'clearRequests' },
+  ],
   'a spec with new names is applied after a reboot': [
     withStatus(ofEarlier({ bootID: 'boot-0' }), withFinalizer),
     'no status update (requeue after 2s)',

@@ -73,8 +73,7 @@ function decide(observed: Observed): Plan {
 
   const requested = requestedOf(config)
   const job = currentJob(observed, requested)
-  const replaces =
-    job && job.phase !== 'ended' && node && !pausedBy(observed) && isReplaced(observed, job) ? job : undefined
+  const replaces = job && node && !pausedBy(observed) && isReplaced(observed, job) ? job : undefined
   if (job && job.phase !== 'ended' && !replaces) return reportProgress(observed, job)
   // The result of an agent counts, whatever happened since.
   if (job && !replaces && !isResultRecorded(config, job.name)) return recordResult(observed, requested, job)

@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status tour test e2e vm check bench growth guard mutate flaky chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status tour test e2e vm check bench growth guard mutate flaky nightly chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,10 @@ mutate: install-packages dist/mutation/tool/.installed ## mutation test: change 
 
 flaky: install-packages install-tools ## run each new or changed test file 20 times on busy processors; SINCE=commit, ONLY=word, TIMES=20, E2E=1
 	@node_modules/.bin/node scripts/flaky.ts
+
+nightly: install-packages install-tools ## run the tests that CI leaves out, for hours, and store the results in the documents; ONLY=part
+	@scripts/provision.sh rabbitmq
+	@node_modules/.bin/node scripts/nightly.ts; status=$$?; node_modules/.bin/node scripts/generate.ts; exit $$status
 
 chaos: install-packages install-tools ## chaos test: random actions and faults in the sandbox, with all guarantees checked; SEED=, ROUNDS=, STEPS=, RABBITMQ=local
 	@node_modules/.bin/node test/chaos/main.ts

@@ -21,6 +21,8 @@ import { guestPages, readGuests } from './guests-page.ts'
 import { inventorySchemaPages } from './inventory-schema.ts'
 import { kubernetesPages, readKubernetesRuns } from './kubernetes-page.ts'
 import { metricsPage } from './metrics-page.ts'
+import { nightlyPages, readNightlyRuns } from './nightly-page.ts'
+import { nightlyParts } from './nightly-parts.ts'
 import { reasonsPage } from './reasons-page.ts'
 import { referencePages } from './reference.ts'
 import { settingsPages } from './settings-pages.ts'
@@ -62,6 +64,7 @@ const pages = [
   ...(await inventorySchemaPages()),
   ...guestPages(readGuests()),
   ...kubernetesPages(readKubernetesRuns()),
+  ...nightlyPages(nightlyParts(0), readNightlyRuns()),
 ]
 for (const [path, text] of pages) files.set(path, text)
 

@@ -27,6 +27,8 @@ const testsOfVersion: Readonly<Record<string, Record<Language, string>>> = {
   },
 }
 
+export const filesOfVersion: readonly string[] = Object.keys(testsOfVersion)
+
 export interface KubernetesRun {
   version: string
   file: string

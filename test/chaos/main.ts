@@ -3,6 +3,7 @@
  * RABBITMQ=local starts a broker. After a failure it repeats shorter parts of the history, and prints the shortest part that
  * still fails with its seed.
  */
+import { finish, none } from '../../scripts/totals.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { describeStep, faultsFor, historyOf, type Step, shorter } from './history.ts'
 import { runHistory } from './runner.ts'
@@ -38,8 +39,8 @@ for (let seed = first; seed < first + rounds; seed++) {
   console.log(`shortest failing history (SEED=${seed}, ${shortest.length} of ${history.length} steps):`)
   for (const step of shortest) console.log(`  ${describeStep(step)}`)
 }
-console.log(`${rounds - failed} passed, ${failed} failed`)
-process.exit(failed > 0 ? 1 : 0)
+await finish({ ...none, passed: rounds - failed, failed })
+process.exit()
 
 async function runOnce(history: readonly Step[]): Promise<string[]> {
   const setup = await startChaosSetup({ nodes, rabbitmq: RABBITMQ || undefined })

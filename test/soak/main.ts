@@ -4,6 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { finish, none } from '../../scripts/totals.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { soak } from './soak.ts'
@@ -53,7 +54,8 @@ console.log(`\n${tableOf(verdicts)}\n`)
 const failed = verdicts.filter(({ met }) => !met)
 if (failed.length === 0) console.log('all checks passed; samples and verdicts are in dist/soak.jsonl')
 else console.log(`failed: ${failed.map(({ check }) => check).join(', ')}; samples and verdicts are in dist/soak.jsonl`)
-process.exit(failed.length > 0 ? 1 : 0)
+await finish({ ...none, passed: verdicts.length - failed.length, failed: failed.length })
+process.exit()
 
 function number(name: string, text: string, min: number, max: number): number {
   const value = Number(text)

@@ -1,0 +1,94 @@
+/**
+ * The parts of `make nightly`: what `.ci/run` does not run because it takes hours.
+ */
+import { globSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { filesOfVersion } from './kubernetes-page.ts'
+import type { Language } from './reference.ts'
+import { root } from './test-files.ts'
+
+export interface NightlyPart {
+  name: string
+  text: Record<Language, string>
+  /** One after the other, from the root of the repository. */
+  commands: readonly NightlyCommand[]
+}
+
+export interface NightlyCommand {
+  args: readonly string[]
+  env?: Record<string, string>
+  minutes: number
+}
+
+const [chaosSeeds, truthSeeds, soakMinutes, soakNodes] = [20, 10, 30, 1_000]
+
+/** The first seed differs every day, so that every night tests other histories. A failure prints its seed. */
+export function nightlyParts(firstSeed: number): NightlyPart[] {
+  return [
+    {
+      name: 'vm',
+      text: { en: 'all cases on virtual machines', ko: '가상 머신의 모든 케이스' },
+      commands: [{ args: ['scripts/e2e.ts', 'vm'], minutes: 8 * 60 }],
+    },
+    ...olderVersions().map(version => ({
+      name: `kubernetes-${version}`,
+      text: {
+        en: `conformance, a kubelet and the chart on Kubernetes ${version}`,
+        ko: `Kubernetes ${version}의 적합성, kubelet, 차트`,
+      },
+      commands: filesOfVersion.map(file => ({
+        args: ['scripts/e2e.ts'],
+        env: { ONLY: file, KUBERNETES_VERSION: version },
+        minutes: 120,
+      })),
+    })),
+    {
+      name: 'chaos',
+      text: {
+        en: `${chaosSeeds} seeds of chaos with a real broker`,
+        ko: `실제 브로커를 사용하는 카오스 시드 ${chaosSeeds}개`,
+      },
+      commands: [
+        {
+          args: ['test/chaos/main.ts'],
+          env: { SEED: `${firstSeed}`, ROUNDS: `${chaosSeeds}`, RABBITMQ: 'local' },
+          minutes: 4 * 60,
+        },
+      ],
+    },
+    {
+      name: 'truth',
+      text: {
+        en: `${truthSeeds} seeds of random steps: no view contradicts the kernel`,
+        ko: `무작위 단계 시드 ${truthSeeds}개: 어떤 화면도 커널과 다르지 않음`,
+      },
+      // A seed for each run: the time limit of a test file is that of one.
+      commands: Array.from({ length: truthSeeds }, (_, index) => ({
+        args: ['scripts/e2e.ts'],
+        env: { ONLY: 'test/chaos/truth.', SEED: `${firstSeed + index}` },
+        minutes: 60,
+      })),
+    },
+    {
+      name: 'soak',
+      text: {
+        en: `${soakMinutes} minutes with ${soakNodes.toLocaleString('en-US')} nodes and constant changes`,
+        ko: `노드 ${soakNodes.toLocaleString('en-US')}개를 계속 변경하며 ${soakMinutes}분`,
+      },
+      commands: [
+        {
+          args: ['test/soak/main.ts'],
+          env: { MINUTES: `${soakMinutes}`, NODES: `${soakNodes}`, SEED: `${firstSeed}` },
+          minutes: 3 * soakMinutes,
+        },
+      ],
+    },
+  ]
+}
+
+/** CI runs the newest Kubernetes, from test/rigs/kubernetes/source. */
+function olderVersions(): string[] {
+  return globSync('source-*', { cwd: join(root, 'test/rigs/kubernetes') })
+    .map(dir => basename(dir).replace('source-', ''))
+    .sort()
+}

@@ -206,20 +206,25 @@ ${text.age(`../guides/${pageName('controller', language)}`)}
 
 \`\`\`console sandbox
 $ multinic status
-provider biz-1  2 nodes, 1 Configured, 1 Failed
-└─ OpenstackConfig multinic-system/main
+provider Sandbox  3 nodes, 3 Configured
+└─ OpenstackConfig multinic-system/sandbox
    ├─ worker-1  Configured
-   │  └─ ● multinic0  Configured  10.10.0.11/24  mtu 9000  fa:16:3e:00:00:01  observed 12m ago
-   └─ worker-2  Failed
-      └─ ✗ multinic0  Failed  10.10.0.12/24  mtu 9000  fa:16:3e:00:00:02  observed 3m ago
+   │  ├─ ● multinic0  Configured  10.10.0.10/24  storage  mtu 9000  fa:16:3e:95:34:f4  observed 12m ago
+   │  └─ ● multinic1  Configured  10.20.0.10/24  backup   mtu 1450  fa:16:3e:94:47:35  observed 12m ago
+   ├─ worker-2  Configured
+   │  └─ ● multinic0  Configured  10.10.0.11/24  storage  mtu 9000  fa:16:3e:97:e3:0d  observed 3m ago
+   └─ worker-3  Configured
+      └─ ● multinic0  Configured  10.20.0.11/24  backup  mtu 1450  fa:16:3e:98:db:df  observed 3m ago
 \`\`\`
 
-\`\`\`sh sandbox
-multinic why "$PORT"                                  # ${comments.why}
-multinic plan -f openstackconfig.yaml                 # ${comments.plan}
-multinic history worker-1 --at 24h                    # ${comments.history}
-multinic find 10.10.0.7 --at 2026-01-31T10:00:00Z     # ${comments.find}
-multinic check -o csv > deviations.csv
+\`\`\`console sandbox
+$ multinic why "$PORT"                                  # ${comments.why}
+$ multinic plan -f openstackconfig.yaml                 # ${comments.plan}
+$ multinic history worker-1 --at 24h                    # ${comments.history}
+$ multinic find 10.10.0.7 --at 2026-01-31T10:00:00Z     # ${comments.find}
+KIND     VALUE      NODE      INTERFACE  SUBNET   STATUS      OBSERVED          PROVIDER
+address  10.10.0.7  worker-1  multinic0  storage  Configured  observed 20s ago  Sandbox
+$ multinic check -o csv > deviations.csv
 \`\`\`
 
 ## ${headings.completion}

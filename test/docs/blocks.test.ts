@@ -1,30 +1,34 @@
 /** Every command of the documents names its test environment, and uses commands, options and files that exist. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
-import { run } from '../rigs/process.ts'
 import {
+  type Block,
   blocksIn,
   blocksOf,
   commandsOf,
+  type Environment,
   english,
   environments,
+  exitCode,
   isShell,
   pages,
   root,
   spansIn,
+  stepsOf,
   withoutComments,
 } from './blocks.ts'
 import { findMistake, linesOf } from './command-check.ts'
-import { untestedBlocks } from './not-run.ts'
+import { adaptedCommands, replacedInSandbox, untestedCommands } from './not-run.ts'
+import { openShell } from './run-block.ts'
 
 const all = pages.flatMap(page => blocksIn(page))
 const placeOf = ({ page, line }: { page: string; line: number }) => `${page}:${line}`
 
 test('every block has a known language, and every command block a known environment', () => {
-  const known = ['sh', 'console', 'yaml', 'json', 'ini', 'text', 'mermaid']
+  const known = ['sh', 'console', 'yaml', 'json', 'ini', 'promql', 'text', 'mermaid']
   const wrong = all.filter(
     block => !known.includes(block.language) || (isShell(block) && !(block.environment in environments)),
   )
@@ -41,25 +45,35 @@ test('a block without an environment is found', () => {
   assert.ok(untagged && !(untagged.environment in environments))
 })
 
+test('a console block begins with a command', () => {
+  const wrong = all.filter(({ language, text }) => language === 'console' && !text.startsWith('$ '))
+  assert.deepEqual(wrong.map(placeOf), [])
+})
+
 test('blocks of other languages contain no commands', () => {
   const typed = /^\s*(\$ |sudo |make |kubectl |helm |(\.\/bin\/)?multinic [a-z])/m
   const wrong = all.filter(({ language, text }) => !['sh', 'console'].includes(language) && typed.test(text))
   assert.deepEqual(wrong.map(placeOf), [])
 })
 
-test('English and Korean pages have the same commands', () => {
-  for (const page of pages.filter(name => name.endsWith('.ko.md'))) {
-    const commands = (name: string) =>
-      blocksIn(name)
-        .filter(isShell)
-        .map(block => `${block.language} ${block.environment}\n${withoutComments(block)}`)
-    assert.deepEqual(commands(page), commands(page.replace('.ko.md', '.md')), page)
+/** What is equal in every language: all but comments, and the labels of pictures. */
+function contentOf(block: Block): unknown {
+  const { language, environment, options, text } = block
+  const fence = [language, environment, ...options].join(' ')
+  if (isShell(block)) {
+    const codes = commandsOf(block)
+      .split('\n')
+      .map(line => exitCode.exec(line)?.groups?.['code'])
+    return { fence, commands: withoutComments(block), codes, outputs: stepsOf(block).map(({ output }) => output) }
   }
-})
+  if (language === 'yaml') return { fence, data: parseAllDocuments(text).map(document => document.toJS() as unknown) }
+  return isPicture(block) ? { fence } : { fence, text: text.replaceAll(/(^|\s+)# .*$/gm, '') }
+}
+const isPicture = ({ language, environment }: Block) => language === 'mermaid' || environment === 'picture'
 
-test('YAML blocks parse', () => {
-  for (const { text, ...block } of all.filter(({ language }) => language === 'yaml'))
-    for (const { errors } of parseAllDocuments(text)) assert.deepEqual(errors, [], placeOf(block))
+test('English and Korean pages have the same blocks', () => {
+  for (const page of pages.filter(name => name.endsWith('.ko.md')))
+    assert.deepEqual(blocksIn(page).map(contentOf), blocksIn(page.replace('.ko.md', '.md')).map(contentOf), page)
 })
 
 test('commands use subcommands, options, make targets and files that exist', () => {
@@ -89,18 +103,58 @@ const mistakes: Record<string, RegExp> = {
 for (const [line, words] of Object.entries(mistakes))
   test(`"${line}" is reported`, () => assert.match(findMistake(line) ?? '', words))
 
-test('every block without a test environment has a reason, and every reason a block', () => {
-  const blocks = blocksOf('elsewhere')
-  for (const block of blocks)
+const linesIn = (environment: Environment) =>
+  blocksOf(environment).flatMap(block => linesOf(withoutComments(block)).map(line => ({ block, line })))
+
+test('every command that no test runs has a reason, and every reason such a command', () => {
+  const environmentsThatRun = (Object.keys(environments) as Environment[]).filter(name => name !== 'elsewhere')
+  const tested = new Set(environmentsThatRun.flatMap(linesIn).map(({ line }) => line))
+  const untested = linesIn('elsewhere').filter(
+    ({ block, line }) => !tested.has(line) || stepsOf(block).some(({ output }) => output !== ''),
+  )
+  const reasons = untestedCommands.flatMap(({ begin }) => begin)
+  for (const { block, line } of untested)
     assert.ok(
-      untestedBlocks.some(({ begins }) => commandsOf(block).startsWith(begins)),
-      `${placeOf(block)}: add a reason to test/docs/not-run.ts`,
+      reasons.some(begin => line.startsWith(begin)),
+      `${placeOf(block)}: add a reason for "${line}" to test/docs/not-run.ts`,
     )
-  for (const { begins } of untestedBlocks)
+  for (const begin of reasons)
     assert.ok(
-      blocks.some(block => commandsOf(block).startsWith(begins)),
-      `test/docs/not-run.ts: no block begins with ${begins}`,
+      untested.some(({ line }) => line.startsWith(begin)),
+      `test/docs/not-run.ts: "${begin}": all such commands of the documents run, or there is none`,
     )
+})
+
+test('every change of a command by the tests is still needed', () => {
+  const sandbox = Object.keys(replacedInSandbox).map(written => ({ environment: 'sandbox' as const, written }))
+  const inline = english.flatMap(spansIn).join('\n')
+  for (const { environment, written } of [...adaptedCommands, ...sandbox])
+    assert.ok(
+      blocksOf(environment).map(commandsOf).join('\n').concat(inline).includes(written),
+      `test/docs/not-run.ts: no command of ${environment} contains ${written}`,
+    )
+})
+
+test('reasons name tests that exist', () => {
+  const named = untestedCommands.flatMap(({ reason }) => reason.match(/[\w./-]+\/[\w-]+\.[\w.]*ts\b|\.ci\/run/g) ?? [])
+  assert.ok(named.length > 15)
+  assert.deepEqual(
+    named.filter(file => !existsSync(join(root, file))),
+    [],
+  )
+})
+
+test('a text block is a picture', () => {
+  const wrong = all.filter(block => block.language === 'text' && !isPicture(block))
+  assert.deepEqual(wrong.map(placeOf), [], 'output of a command belongs into a console block')
+})
+
+test('every metric in a query exists', () => {
+  const reference = readFileSync(join(root, 'docs/reference/metrics.md'), 'utf8')
+  const queries = all.filter(({ language }) => language === 'promql').map(({ text }) => text)
+  const metrics = queries.join('').match(/\bmultinic_\w+?(?=(_bucket|_sum|_count)?\b)/g) ?? []
+  assert.ok(metrics.length > 0)
+  for (const metric of metrics) assert.ok(reference.includes(`\`${metric}\``), metric)
 })
 
 test('CI runs the blocks that are tagged ci', () => {
@@ -110,8 +164,10 @@ test('CI runs the blocks that are tagged ci', () => {
 })
 
 for (const block of blocksOf('shell'))
-  test(`${placeOf(block)} runs`, async () => {
-    await run('bash', ['-euo', 'pipefail', '-c', `cd ${root}\n${commandsOf(block)}`])
+  test(`${placeOf(block)} runs`, async t => {
+    const shell = await openShell({ env: {} })
+    t.after(() => shell.close())
+    await shell.run(block)
   })
 
 test('README, guides and the CLI reference are checked', () => {

@@ -30,11 +30,7 @@ export interface Block {
   text: string
 }
 
-/** Pages with instructions. */
-export const pages = globSync(
-  ['README*.md', 'CONTRIBUTING.md', 'docs/*.md', 'docs/guides/*.md', 'docs/examples/*.md', 'docs/reference/cli.md'],
-  { cwd: root },
-).sort()
+export const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).sort()
 
 export function blocksIn(page: string, markdown = readFileSync(join(root, page), 'utf8')): Block[] {
   return [...markdown.matchAll(/^( *)```(.*)\n([\s\S]*?)^ *```$/gm)].map(
@@ -48,11 +44,32 @@ export function blocksIn(page: string, markdown = readFileSync(join(root, page),
 
 export const isShell = ({ language }: Block) => language === 'sh' || language === 'console'
 
-/** The commands, without the output that a console block shows. */
-export function commandsOf({ language, text }: Block): string {
-  if (language === 'sh') return text
-  return text.replaceAll(/^(?!\$ ).*\n/gm, '').replaceAll(/^\$ /gm, '')
+/** Commands, and the output that the page shows after them. */
+export interface Step {
+  commands: string
+  output: string
 }
+
+/** A console block has one step per command, another block one step without output. */
+export function stepsOf({ language, text }: Block): Step[] {
+  if (language === 'sh') return [{ commands: text, output: '' }]
+  return [...text.matchAll(/^\$ ((?:.*\\\n)*.*\n)((?:(?!\$ ).*\n)*)/gm)].map(
+    ({ 1: commands = '', 2: output = '' }) => ({
+      commands,
+      output,
+    }),
+  )
+}
+
+/** The commands, without the output that a console block shows. */
+export function commandsOf(block: Block): string {
+  return stepsOf(block)
+    .map(({ commands }) => commands)
+    .join('')
+}
+
+/** The exit code of a command that fails on purpose: the page says it in the comment at the end of the line. */
+export const exitCode = /\S\s+# .*?(?:exit code|종료 코드) (?<code>\d+)/
 
 /** Equal in every language: commands without comments and empty lines. */
 export function withoutComments(block: Block): string {

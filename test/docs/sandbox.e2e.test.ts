@@ -12,12 +12,13 @@ import { currentIsolation } from '../rigs/isolation.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
 import { run } from '../rigs/process.ts'
 import { type Block, blocksOf, commandsOf, english, root, spansIn } from './blocks.ts'
+import type { replacedInSandbox } from './not-run.ts'
 import { openShell, type Shell } from './run-block.ts'
 
 let shell: Shell
 let status: SandboxStatus
 let running = false
-let replacements: Record<string, string> = {}
+let replacements: Partial<Record<keyof typeof replacedInSandbox, string>> = {}
 
 /** OpenstackConfigs are in the management cluster, everything else in the Biz cluster. Watches end after a moment. */
 const functions = `
@@ -89,7 +90,7 @@ async function up(): Promise<void> {
     'http://viola-api': urls['viola'] ?? '',
     'node-configs/worker-1 ': 'node-configs/worker-9 ',
     'cluster-a': cluster,
-  }
+  } satisfies Record<keyof typeof replacedInSandbox, string>
   running = true
 }
 
@@ -134,8 +135,10 @@ test('kubectl commands in inline code run in the sandbox', async () => {
   for (const block of inline) await runBlock(block)
 })
 
-/** Runs on worker-2: the block removes a NIC by hand, and no later block uses that node. */
+/** Runs on worker-2: blocks remove rules and a NIC by hand, and no later block uses that node. */
 function onNode(block: Block): Block {
+  if (block.language === 'console')
+    return { ...block, text: block.text.replaceAll(/^\$ /gm, '$ multinic sandbox shell worker-2 ') }
   const mac = status.nodes.find(({ name }) => name === 'worker-2')?.interfaces[0]?.macAddress ?? ''
   const text = commandsOf(block)
     .replaceAll('…', '')

@@ -1,6 +1,8 @@
 /** The doctor on Pods with addresses on our NICs: the sandbox's Kubernetes API and an inventory, over real HTTP. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { blocksIn, exitCode, stepsOf } from '../../../test/docs/blocks.ts'
+import { findDifference } from '../../../test/docs/output-shape.ts'
 import { networkAttachmentCrd } from '../../../test/rigs/cni/rig.ts'
 import { type Run, runner } from '../../../test/support/cli.ts'
 import { type ControllerCluster, startControllerCluster } from '../../../test/support/controller-cluster.ts'
@@ -113,6 +115,17 @@ test('a Pod without an allowed address pair is named with the command that adds 
     },
   ])
   assert.equal(inventory.requests[0]?.query.get('taken'), 'true')
+})
+
+test('docs/guides/pods.md shows this output, with its own names of the node and the port', async () => {
+  const [step] = blocksIn('docs/guides/pods.md')
+    .filter(({ language }) => language === 'console')
+    .flatMap(stepsOf)
+  await addPod({ status: { ips: ['10.10.0.130'], mac: macAddress } })
+  const { code, out } = await multinic('doctor', '-n', cluster.namespace)
+  const renamed = out.replaceAll('w1', 'worker-1').replaceAll('port-0', '30d435ef-7c1a-4f0e-9d52-1b8e6a90c3d4')
+  assert.equal(findDifference(step?.output ?? '', renamed), undefined)
+  assert.equal(code, Number(exitCode.exec(step?.commands ?? '')?.groups?.['code']))
 })
 
 const passing: Record<string, [pairs: ReturnType<typeof pair>[], enabled: boolean]> = {

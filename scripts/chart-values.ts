@@ -228,7 +228,12 @@ export const chartValues: Group = {
               is: {},
               schema: {
                 type: 'object',
-                additionalProperties: { type: 'object', required: ['type'], properties: { type: { type: 'string' } } },
+                additionalProperties: {
+                  type: 'object',
+                  required: ['type'],
+                  properties: { type: { type: 'string' } },
+                  additionalProperties: true,
+                },
               },
             },
           },

@@ -49,29 +49,47 @@ function textOf(line: string, y: number): string {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: SGR codes begin with ESC
 const sgrSpans = /\u001b\[(\d+)m(.*?)\u001b\[0m|([^\u001b]+)/g
-const plainText = (line: string) => line.replaceAll(sgrSpans, '$2$3')
+export const plainText = (line: string) => line.replaceAll(sgrSpans, '$2$3')
 
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }
 
-async function capture(): Promise<string> {
+/** Lines of a picture without their colours. Empty lines are not in it. */
+export function textOfSvg(svg: string): string {
+  const lines = [...svg.matchAll(/<text .*?>(.*)<\/text>/g)].map(([, line = '']) =>
+    line.replaceAll(/<\/?tspan.*?>/g, ''),
+  )
+  return lines.join('\n').replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&amp;', '&')
+}
+
+export const picture = join(root, 'docs/images/terminal.svg')
+
+/** Runs a command of `multinic sandbox`, and returns its output. */
+type Sandbox = (...args: string[]) => Promise<string>
+
+/** What a user types into a new sandbox in which a NIC fails, and sees. */
+export async function capture(sandbox: Sandbox): Promise<string> {
+  // Another machine has the address of the port that is attached next.
+  await sandbox('fault', 'duplicate-address', '--node', 'worker-3')
+  const attach = ['attach', '--vm', 'worker-3', '--subnet', 'storage']
+  const attached = await sandbox(...attach)
+  const shown = JSON.parse(await sandbox('status', '-o', 'json')) as {
+    urls: { inventory: string }
+    tokenFile: string
+  }
+  const tree = await failedTree(shown.urls.inventory, shown.tokenFile)
+  return `$ multinic sandbox ${attach.join(' ')}\n${attached}\n$ multinic status\n${tree}`
+}
+
+async function inNewSandbox<T>(work: (sandbox: Sandbox) => Promise<T>): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-picture-'))
   const env = { ...environment(), MULTINIC_SANDBOX_DIR: join(dir, 'sandbox') }
   const sandbox = async (...args: string[]) =>
     (await promisify(execFile)(join(root, 'bin/multinic'), ['sandbox', ...args], { env })).stdout
   try {
     await sandbox('up')
-    // Another machine has the address of the port that is attached next.
-    await sandbox('fault', 'duplicate-address', '--node', 'worker-3')
-    const attach = ['attach', '--vm', 'worker-3', '--subnet', 'storage']
-    const attached = await sandbox(...attach)
-    const shown = JSON.parse(await sandbox('status', '-o', 'json')) as {
-      urls: { inventory: string }
-      tokenFile: string
-    }
-    const tree = await failedTree(shown.urls.inventory, shown.tokenFile)
-    return `$ multinic sandbox ${attach.join(' ')}\n${attached}\n$ multinic status\n${tree}`
+    return await work(sandbox)
   } finally {
     await sandbox('down')
     await rm(dir, { recursive: true, force: true })
@@ -92,5 +110,5 @@ async function failedTree(inventory: string, tokenFile: string): Promise<string>
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const title = 'multinic status: a tree of nodes and NICs; one NIC failed, with its reason and remedy'
-  await writeFile(join(root, 'docs/images/terminal.svg'), terminalSvg(await capture(), title))
+  await writeFile(picture, terminalSvg(await inNewSandbox(capture), title))
 }

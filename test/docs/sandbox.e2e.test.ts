@@ -2,17 +2,19 @@
  * Runs the sandbox commands of the documents in a sandbox with the real kubectl, and the node commands on one of its nodes.
  */
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { SandboxStatus } from '../../sandbox/control/status.ts'
 import { buildAgent } from '../../scripts/build.ts'
+import { capture, picture, plainText, textOfSvg } from '../../scripts/terminal-picture.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { currentIsolation } from '../rigs/isolation.ts'
 import { binary } from '../rigs/kubernetes/binaries.ts'
 import { run } from '../rigs/process.ts'
 import { type Block, blocksOf, commandsOf, english, root, spansIn } from './blocks.ts'
 import type { replacedInSandbox } from './not-run.ts'
+import { findDifference } from './output-shape.ts'
 import { openShell, type Shell } from './run-block.ts'
 
 let shell: Shell
@@ -133,6 +135,12 @@ test('kubectl commands in inline code run in the sandbox', async () => {
   await up()
   assert.ok(inline.length > 5)
   for (const block of inline) await runBlock(block)
+})
+
+test('docs/images/terminal.svg, drawn by make pictures, shows the output of this version', async () => {
+  await up()
+  const output = plainText(await capture(multinic)).replaceAll(/\n{2,}/g, '\n')
+  assert.equal(findDifference(textOfSvg(await readFile(picture, 'utf8')), output), undefined)
 })
 
 /** Runs on worker-2: blocks remove rules and a NIC by hand, and no later block uses that node. */

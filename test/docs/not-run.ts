@@ -75,8 +75,16 @@ export const untestedCommands: readonly UntestedCommands[] = [
     reason: 'Takes minutes, and downloads a tool. scripts/mutation.test.ts tests its parts.',
   },
   {
+    begin: ['make guard'],
+    reason: 'Measures for minutes on an idle machine. scripts/guard-verdict.test.ts tests its verdict.',
+  },
+  {
     begin: ['make vm'],
     reason: 'Boots dozens of virtual machines. .ci/run runs five of the cases.',
+  },
+  {
+    begin: ['make flaky', 'make nightly'],
+    reason: 'Takes hours. scripts/changed-tests.test.ts and scripts/nightly.test.ts test what they run.',
   },
   {
     begin: ['id=$(kubectl get mnnc', 'kubectl logs'],

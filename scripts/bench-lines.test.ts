@@ -51,7 +51,7 @@ const refused: [why: string, lines: BenchLine[], problems: string[]][] = [
   [
     'changed files',
     [aLine('agent', { commit: 'abc12345-changed' }), aLine('viola', { commit: 'abc12345-changed' })],
-    ['commit abc12345-changed: commit the changes first, then measure'],
+    ['commit abc12345-changed: measure a commit without changed files'],
   ],
   ['a benchmark that was removed', [aLine('agent'), aLine('viola'), aLine('old')], ['old: no such benchmark']],
 ]
@@ -61,7 +61,7 @@ for (const [why, lines, problems] of refused)
 test('refused: lines of an older version, without commit and goal', () => {
   const { commit: _, goal: __, ...older } = aLine('agent')
   assert.deepEqual(problemsOf([older as BenchLine], ['agent']), [
-    'commit unknown: commit the changes first, then measure',
+    'commit unknown: measure a commit without changed files',
     'agent.wall: has neither a goal nor a reason for none',
   ])
 })
@@ -77,9 +77,10 @@ test('a benchmark that runs again replaces its figures, and one that failed has 
   assert.deepEqual(readBenchLines(file), [aLine('agent', { value: 7 })])
 })
 
-test('the commit is marked while a file differs from it', () => {
+test('the commit is marked while a file differs from it, and unknown without a repository', () => {
   const git = (...args: string[]) =>
     execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], { cwd: dir })
+  assert.equal(currentCommit(dir), 'unknown')
   git('init', '--quiet')
   writeFileSync(join(dir, 'file'), '1')
   git('add', 'file')

@@ -23,13 +23,18 @@ export const benches: readonly string[] = globSync('test/bench/*.ts', { cwd: roo
 /** They take many minutes. Without ALL=1 they run only by their name. */
 export const longBenches: readonly string[] = ['fleet', 'growth', 'inventory-postgres']
 
-const changed = '-changed'
+const [changed, unknown] = ['-changed', 'unknown']
 
-/** The commit of the working tree, marked if files differ from it. */
+/** The commit of the working tree, marked if files differ from it. Unknown in a directory that is no repository. */
 export function currentCommit(dir = root): string {
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: dir, encoding: 'utf8' }).trim()
-  const isChanged = git('status', '--porcelain', '--untracked-files=no') !== ''
-  return `${git('rev-parse', '--short=8', 'HEAD')}${isChanged ? changed : ''}`
+  const git = (...args: string[]) =>
+    execFileSync('git', args, { cwd: dir, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  try {
+    const isChanged = git('status', '--porcelain', '--untracked-files=no') !== ''
+    return `${git('rev-parse', '--short=8', 'HEAD')}${isChanged ? changed : ''}`
+  } catch {
+    return unknown
+  }
 }
 
 export function readBenchLines(file: string): BenchLine[] {
@@ -50,21 +55,21 @@ export function storeBench(file: string, bench: string, lines: readonly BenchLin
 export function problemsOf(lines: readonly BenchLine[], expected: readonly string[] = benches): string[] {
   const measured = Map.groupBy(lines, ({ bench }) => bench)
   const missing = expected.filter(bench => !measured.has(bench)).map(bench => `${bench}: has no figures`)
-  const unknown = [...measured.keys()]
+  const removed = [...measured.keys()]
     .filter(bench => !expected.includes(bench))
     .map(bench => `${bench}: no such benchmark`)
-  const commits = Map.groupBy(lines, ({ commit }) => commit ?? 'unknown')
+  const commits = Map.groupBy(lines, ({ commit }) => commit ?? unknown)
   const namesOf = (own: readonly BenchLine[]) => [...new Set(own.map(({ bench }) => bench))].join(', ')
   const mixed = [...commits].map(([commit, own]) => `commit ${commit}: ${namesOf(own)}`)
-  const edited = [...commits.keys()].filter(commit => commit.endsWith(changed) || commit === 'unknown')
+  const edited = [...commits.keys()].filter(commit => commit.endsWith(changed) || commit === unknown)
   const noGoal = lines
     .filter(({ goal }) => !goal)
     .map(({ name }) => `${name}: has neither a goal nor a reason for none`)
   return [
     ...missing,
-    ...unknown,
+    ...removed,
     ...(commits.size > 1 ? ['the figures are of several commits', ...mixed] : []),
-    ...edited.map(commit => `commit ${commit}: commit the changes first, then measure`),
+    ...edited.map(commit => `commit ${commit}: measure a commit without changed files`),
     ...noGoal,
   ]
 }

@@ -49,7 +49,7 @@ async function run(bench: string) {
   const chunks: Buffer[] = []
   const { code } = await runWithin([process.execPath, join(root, 'scripts/bench.ts')], {
     within: 15 * 60_000,
-    env: { ONLY: bench, BENCH_JSON: file },
+    env: { ONLY: bench, BENCH_JSON: file, BENCH_QUICK: '1' },
     output: chunk => chunks.push(chunk),
   })
   if (code !== 0) console.log(Buffer.concat(chunks).toString().trim())

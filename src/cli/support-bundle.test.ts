@@ -73,7 +73,10 @@ function container(kind: string, name: string) {
     args: [`--token=${secret('argument')}`, secret('second argument')],
     workingDir: `/${secret('working directory')}`,
     env: [
-      ...variables.map(one => ({ name: one, value: `http://user:${secret(one)}@proxy:3128` })),
+      ...variables.map(one => ({
+        name: one,
+        value: /URL|PROXY/.test(one) ? `http://user:${secret(one)}@proxy:3128` : secret(one),
+      })),
       { name: 'KEY', valueFrom: { secretKeyRef: { name: 'the-secret', key: 'the-key' } } },
     ],
     envFrom: [{ prefix: secret('prefix'), secretRef: { name: 'all-of-it' } }],

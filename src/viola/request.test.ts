@@ -129,7 +129,14 @@ for (const [name, [node, path]] of Object.entries(hostile))
   })
 
 test('operator 4: validation stops after the maximum number of errors', () => {
-  const body = Array.from({ length: maxPostNodes }, () => ({ interfaces: Array.from({ length: 10 }, () => ({})) }))
+  const read = new Set<number>()
+  const body = Array.from({ length: maxPostNodes }, (_, position) => ({
+    get interfaces() {
+      read.add(position)
+      return [{}]
+    },
+  }))
   const { nodes, errors } = nodesFrom(body, 'p1')
   assert.deepEqual([nodes.length, errors.length], [0, maxErrors])
+  assert.ok(read.size <= maxErrors, `${read.size} nodes were read`)
 })

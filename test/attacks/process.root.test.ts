@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { eventually } from '../support/eventually.ts'
-import { type Attack, attacks, ipWrapper, outcomes } from './attack.ts'
+import { type Attack, attacks, ipWrapper, outcomes, requestAll } from './attack.ts'
 
 /** The wall clock steps back by an hour after a few looks at it. A run that waits for it ends with 99. */
 const steppedClock = `const now = Date.now
@@ -71,6 +71,27 @@ const cases: Attack[] = [
     expect: result => {
       assert.deepEqual(outcomes(result), ['Failed RollbackIncomplete'], result.log)
       assert.match(result.report?.message ?? '', /not rolled back: multinic0: .*rename multinic0 to ens4/)
+    },
+    cleanup: false,
+  },
+  {
+    finding: 'F12',
+    name: 'a killed run that the next one cannot roll back is reported',
+    prepare: async node => {
+      const killed = await node.agent(
+        requestAll(node),
+        ipWrapper(node, 'case "$lines" in *" name multinic0"*) echo "$lines" | $real "$@"; kill -9 $PPID ;; esac'),
+      )
+      assert.equal(killed.report, undefined, killed.log)
+    },
+    env: node =>
+      ipWrapper(
+        node,
+        `lines=$(echo "$lines" | sed 's/^link set dev if[0-9]* name ens4$/link set dev nosuch0 name ens4/')`,
+      ),
+    expect: result => {
+      assert.deepEqual([result.report?.verdict, result.report?.reason], ['Failed', 'RollbackIncomplete'], result.log)
+      assert.match(result.report?.message ?? '', /^not rolled back: multinic0: .*rename multinic0 to ens4/)
     },
     cleanup: false,
   },

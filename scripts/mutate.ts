@@ -6,7 +6,7 @@
  * Writes {file, killed, survived, score} of every file to dist/mutation.json, and all survivors to dist/mutation.md. A second run
  * tests only what changed since the last one. Fails if a file has a score below the goal.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -33,7 +33,10 @@ mkdirSync(out, { recursive: true })
 
 const { ONLY, SINCE } = environment()
 const all = Object.entries(components).flatMap(([component, names]) =>
-  names.flatMap(name => globSync(`src/${component}/${name}.ts`)).filter(file => !/\.(test|fixture)\.ts$/.test(file)),
+  names
+    .flatMap(name => globSync(`src/${component}/${name}.ts`))
+    .filter(file => !/\.(test|fixture)\.ts$/.test(file))
+    .sort(),
 )
 if (selectFiles(all, ONLY).length === 0) {
   console.error(`no files in "${ONLY}"; available: ${Object.keys(components).join(' ')}`)
@@ -45,7 +48,7 @@ if (SINCE) console.log(`changed since ${SINCE}: ${files.join(' ') || 'no file th
 const scores: MutationScore[] = []
 const pages: string[] = []
 for (const component of Object.keys(components)) {
-  const own = files.filter(file => file.startsWith(`src/${component}/`)).sort()
+  const own = selectFiles(files, component)
   if (own.length === 0) continue
   const report = mutate(component, own)
   scores.push(...scoresOf(report))
@@ -67,8 +70,12 @@ console.log(
 process.exitCode = missed.length > 0 ? 1 : 0
 
 function changedSince(commit: string): ReadonlySet<string> {
-  const names = execFileSync('git', ['diff', '--name-only', '--merge-base', commit], { encoding: 'utf8' })
-  return new Set(names.split('\n'))
+  const diff = spawnSync('git', ['diff', '--name-only', '--merge-base', commit, '--'], { encoding: 'utf8' })
+  if (diff.status !== 0) {
+    console.error(`cannot compare with "${commit}": ${diff.stderr.trim()}`)
+    process.exit(1)
+  }
+  return new Set(diff.stdout.split('\n'))
 }
 
 function mutate(component: string, files: readonly string[]): MutationReport {
@@ -77,7 +84,9 @@ function mutate(component: string, files: readonly string[]): MutationReport {
     testRunner: 'tap',
     plugins: ['@stryker-mutator/tap-runner'],
     tap: {
-      testFiles: testsAgainst(files, testFiles(`src/${component}/`).plain, file => readFileSync(file, 'utf8')),
+      testFiles: testsAgainst(selectFiles(all, component), testFiles(`src/${component}/`).plain, file =>
+        readFileSync(file, 'utf8'),
+      ),
       nodeArgs: ['--test-reporter=tap', '-r', '{{hookFile}}', '{{testFile}}'],
     },
     coverageAnalysis: 'perTest',
@@ -85,7 +94,7 @@ function mutate(component: string, files: readonly string[]): MutationReport {
     tsconfigFile: 'none',
     disableTypeChecks: false,
     ignorePatterns: ['dist', 'docs', 'web'],
-    tempDirName: 'dist/mutation/sandbox',
+    tempDirName: `dist/mutation/sandbox-${component}`,
     incremental: true,
     incrementalFile: join(out, `${component}.incremental.json`),
     reporters: ['json', 'progress-append-only'],

@@ -60,20 +60,24 @@ test('of the selected files those that changed, or whose test changed, are mutat
   assert.deepEqual(selectFiles(files, '', new Set([''])), [])
 })
 
-test('of the tests that load a file, those that start no server and no process run, and the smallest first', () => {
+test('of the tests that import a file, those that start no server and no process run, and the smallest first', () => {
+  const plan = "import { a } from './plan.ts'"
   const texts: Record<string, string> = {
-    'src/x/a.test.ts': "import { a } from './large.ts'\nimport { b } from './other.ts'",
-    'src/x/b.test.ts': "import {\n  b,\n} from './x.fixture.ts'\nimport { a } from './plan.ts'",
-    'src/x/c.test.ts': "import { c } from '../../test/rigs/c.ts'\nimport { a } from './plan.ts'",
-    'src/x/d.test.ts': "import type { D } from './x.fixture.ts'\nimport { a } from './plan.ts'",
-    'src/x/e.test.ts': "import { o } from './other.ts'",
-    'src/x/f.test.ts': "import { spawn } from 'node:child_process'\nimport { a } from './plan.ts'",
-    'src/x/x.fixture.ts': "import { e } from '../../sandbox/e.ts'",
-    'src/x/large.ts': "import { a } from './plan.ts'",
+    'src/x/by-fixture.test.ts': "import {\n  f,\n} from './plan.fixture.ts'",
+    'src/x/by-code.test.ts': "import { c } from './code.ts'",
+    'src/x/sandbox.test.ts': `import { s } from './sandbox.fixture.ts'\n${plan}`,
+    'src/x/rig.test.ts': `import { c } from '../../test/rigs/c.ts'\n${plan}`,
+    'src/x/process.test.ts': `import { spawn } from 'node:child_process'\n${plan}`,
+    'src/x/other.test.ts': "import { o } from './other.ts'",
+    'src/x/types.test.ts': "import type { A } from './plan.ts'",
+    'src/x/plan.test.ts': `import type { S } from './sandbox.fixture.ts'\n${plan}`,
+    'src/x/plan.fixture.ts': plan,
+    'src/x/sandbox.fixture.ts': "import { e } from '../../sandbox/e.ts'",
+    'src/x/code.ts': plan,
   }
   const tests = Object.keys(texts).filter(path => path.endsWith('.test.ts'))
   assert.deepEqual(
     testsAgainst(['src/x/plan.ts'], tests, path => texts[path] ?? ''),
-    ['src/x/d.test.ts', 'src/x/a.test.ts'],
+    ['src/x/plan.test.ts', 'src/x/by-fixture.test.ts'],
   )
 })

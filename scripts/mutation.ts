@@ -78,20 +78,21 @@ function testOf(file: string): string {
 }
 
 /**
- * The tests that load one of the files, those that load the least first, because the first one that fails ends a run. Tests
- * that start servers or processes are left out: thousands of runs would take hours.
+ * The tests that import one of the files, themselves or by their fixtures; those with the fewest imports first, because the
+ * first one that fails ends a run. Tests that start servers or processes are left out: thousands of runs would take hours.
  */
 export function testsAgainst(
   files: readonly string[],
   tests: readonly string[],
   read: (file: string) => string,
 ): string[] {
+  const isTestCode = (file: string) => !file.startsWith('src/') || /\.(test|fixture)\.ts$/.test(file)
   const startsMuch = (file: string) => /^(sandbox|web|test\/rigs)\//.test(file)
   const startsProcess = (test: string) => /from 'node:child_process'/.test(read(test))
   return tests
-    .map(test => ({ test, loaded: filesLoadedBy(test, read) }))
-    .filter(({ test, loaded }) => !startsProcess(test) && !loaded.some(startsMuch))
-    .filter(({ loaded }) => loaded.some(file => files.includes(file)))
-    .sort((a, b) => a.loaded.length - b.loaded.length)
+    .map(test => ({ test, imported: filesLoadedBy(test, read, isTestCode) }))
+    .filter(({ test, imported }) => !startsProcess(test) && !imported.some(startsMuch))
+    .filter(({ imported }) => imported.some(file => files.includes(file)))
+    .sort((a, b) => a.imported.length - b.imported.length)
     .map(({ test }) => test)
 }

@@ -26,10 +26,14 @@ export function testFiles(only = ''): TestFiles {
   return { plain: selected.filter(file => !names.has(file)), ...special }
 }
 
-/** The file and all files that it imports, also through others. */
-export function filesLoadedBy(file: string, read: (file: string) => string): string[] {
+/** The file and all files that it imports, also through others that are followed. */
+export function filesLoadedBy(
+  file: string,
+  read: (file: string) => string,
+  isFollowed: (file: string) => boolean = () => true,
+): string[] {
   const loaded = new Set([file])
-  for (const one of loaded) for (const other of importsOf(one, read)) loaded.add(other)
+  for (const one of loaded) if (isFollowed(one)) for (const other of importsOf(one, read)) loaded.add(other)
   return [...loaded]
 }
 

@@ -11,6 +11,7 @@ import pg from 'pg'
 import { request } from 'undici'
 import { inventoryReasonsConformance } from '../../test/conformance/inventory-reasons.ts'
 import { inventoryStoreConformance } from '../../test/conformance/inventory-store.ts'
+import { inventoryVerdictsConformance } from '../../test/conformance/inventory-verdicts.ts'
 import { type Postgres, startPostgres } from '../../test/rigs/postgres/rig.ts'
 import { adminCaller } from '../../test/support/access.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -41,12 +42,15 @@ after(async () => {
   await rm(dir, { recursive: true })
 })
 
-inventoryStoreConformance(async now => {
+async function emptyStore(now: () => Date): Promise<Store> {
   const store = await openStore({ path: noFile(), databaseUrl: await newDatabase(), log: silent, now })
   // Creates the partitions.
   await store.pruneHistory('2000-01-01T00:00:00.000Z')
   return store
-})
+}
+
+inventoryStoreConformance(emptyStore)
+inventoryVerdictsConformance(emptyStore)
 
 let oldDatabase = ''
 async function withOldDatabase<T>(work: (db: Kysely<unknown>) => Promise<T>): Promise<T> {

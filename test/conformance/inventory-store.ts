@@ -11,25 +11,13 @@ import {
   providerCatalog,
 } from '../../src/contract/inventory.ts'
 import type { Filter } from '../../src/inventory/filter.ts'
-import type { Store } from '../../src/inventory/store.ts'
-import { aWrite } from '../support/inventory.ts'
+import { aWrite, type OpenStore, usingStores } from '../support/inventory.ts'
 import { inventoryHoldersConformance } from './inventory-holders.ts'
 import { inventoryNamesConformance } from './inventory-names.ts'
-import { inventoryVerdictsConformance } from './inventory-verdicts.ts'
 
 /** `open` returns an empty store. */
-export function inventoryStoreConformance(open: (now: () => Date) => Promise<Store>): void {
-  let time = 0
-  const now = () => new Date(Date.UTC(2026, 0, 1) + 1000 * time++)
-
-  async function using(work: (store: Store) => Promise<void>): Promise<void> {
-    const store = await open(now)
-    try {
-      await work(store)
-    } finally {
-      await store.close()
-    }
-  }
+export function inventoryStoreConformance(open: OpenStore): void {
+  const { now, using } = usingStores(open)
 
   test('records are read back by provider and node name', () =>
     using(async store => {
@@ -226,7 +214,6 @@ export function inventoryStoreConformance(open: (now: () => Date) => Promise<Sto
 
   inventoryHoldersConformance(using, now)
   inventoryNamesConformance(using, now)
-  inventoryVerdictsConformance(using)
 
   test('values are found with their location', () =>
     using(async store => {

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { VerdictWrite } from '../../src/contract/operator-api.ts'
 import type { Store } from '../../src/inventory/store.ts'
 import { positionOf, type VerdictFilter } from '../../src/inventory/verdicts.ts'
-import { aPlan, aWrite, someVerdicts } from '../support/inventory.ts'
+import { aPlan, aWrite, type OpenStore, someVerdicts, usingStores } from '../support/inventory.ts'
 
 type Written = VerdictWrite['verdicts'][number]
 
@@ -17,7 +17,9 @@ const on = (vm: string, port: string, reason = 'StatusNotAllowed', message = 'm'
   message,
 })
 
-export function inventoryVerdictsConformance(using: (work: (store: Store) => Promise<void>) => Promise<void>): void {
+/** `open` returns an empty store. */
+export function inventoryVerdictsConformance(open: OpenStore): void {
+  const { using } = usingStores(open)
   const texts = async (store: Store, filter: Partial<VerdictFilter> = {}) =>
     (await store.verdicts({ limit: 1_000, ...filter }))?.map(
       ({ config, vm, portId, reason }) => `${config} ${portId ?? vm} ${reason}`,
@@ -41,8 +43,25 @@ export function inventoryVerdictsConformance(using: (work: (store: Store) => Pro
       const [first, second] = (await store.verdicts({ limit: 10 })) ?? []
       const { remedy: _, ...read } = first ?? assert.fail()
       assert.deepEqual(read, { config: 'multinic-system/main', providerId: 'p1', ...selected })
-      assert.equal(second?.portId, undefined)
-      assert.ok(second?.remedy)
+      const { remedy, ...gone } = second ?? assert.fail()
+      assert.deepEqual(gone, {
+        ...{
+          config: 'multinic-system/main',
+          providerId: 'p1',
+          vm: 'gone',
+          reason: 'VmNotFound',
+          message: 'server gone',
+        },
+      })
+      assert.ok(remedy)
+    }))
+
+  test('a reason that a newer operator knows is read back without a remedy', () =>
+    using(async store => {
+      await store.put([], [someVerdicts([{ vm: 'a', reason: 'OfTheFuture', message: 'm' }])])
+      assert.deepEqual(await store.verdicts({ limit: 1 }), [
+        { config: 'multinic-system/main', providerId: 'p1', vm: 'a', reason: 'OfTheFuture', message: 'm' },
+      ])
     }))
 
   test('the last plan of an object is stored with its time, and leaves with the object', () =>
@@ -118,7 +137,7 @@ export function inventoryVerdictsConformance(using: (work: (store: Store) => Pro
           [],
           [
             someVerdicts(
-              vms.toReversed().flatMap(vm => [on(vm, '2'), on(vm, '1')]),
+              vms.toReversed().flatMap(vm => [on(vm, '2'), on(vm, '1'), { vm, reason: 'VmNotFound', message: 'm' }]),
               { config },
             ),
           ],
@@ -131,7 +150,7 @@ export function inventoryVerdictsConformance(using: (work: (store: Store) => Pro
         if (!last) break
         after = positionOf(last)
       }
-      assert.equal(new Set(seen).size, 2 * 2 * vms.length)
+      assert.equal(new Set(seen).size, 2 * 3 * vms.length)
       const inBytes = [...seen].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
       assert.deepEqual(seen, inBytes)
     }))
@@ -142,11 +161,25 @@ export function inventoryVerdictsConformance(using: (work: (store: Store) => Pro
       const write = someVerdicts([on('a', '1'), { ...on('a', '2', 'Selected'), name: 'multinic0' }])
       await store.put(records, [write])
       const version = await store.version()
-      await store.put(records, [{ ...write, verdicts: write.verdicts.toReversed() }])
+      await store.put(records, [write, { ...write, verdicts: write.verdicts.toReversed() }])
       assert.equal(await store.version(), version)
       await store.put(records, [someVerdicts([on('a', '1', 'StatusNotAllowed', 'another message')])])
       assert.notEqual(await store.version(), version)
       assert.equal((await store.history({ nodeName: 'a' })).length, 1, 'a verdict is no change of the node')
+    }))
+
+  test('the version changes with an object, its plan and its deletion, and not if they are written again', () =>
+    using(async store => {
+      const none = someVerdicts([], { after: '', upTo: '' })
+      const writes = [none, { ...none, plan: aPlan('w1') }, { ...none, removed: true }]
+      for (const write of writes) {
+        const before = await store.version()
+        await store.put([], [write])
+        const after = await store.version()
+        assert.notEqual(after, before)
+        await store.put([], [write])
+        assert.equal(await store.version(), after)
+      }
     }))
 
   test('verdicts are stored in the transaction of the records: both or none', () =>

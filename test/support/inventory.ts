@@ -59,6 +59,23 @@ export function someVerdicts(verdicts: VerdictWrite['verdicts'], more: Partial<V
   return { providerId: 'p1', config: 'multinic-system/main', verdicts, ...more }
 }
 
+export type OpenStore = (now: () => Date) => Promise<Store>
+
+/** Runs a test with an empty store and closes it. The clock of the stores advances by a second with each reading. */
+export function usingStores(open: OpenStore) {
+  let time = 0
+  const now = () => new Date(Date.UTC(2026, 0, 1) + 1000 * time++)
+  const using = async (work: (store: Store) => Promise<void>) => {
+    const store = await open(now)
+    try {
+      await work(store)
+    } finally {
+      await store.close()
+    }
+  }
+  return { now, using }
+}
+
 /** The tables that `putEverything` fills: the compiler demands every table that the inventory writes. */
 export const filledTables = Object.keys({
   providers: true,

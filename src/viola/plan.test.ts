@@ -143,7 +143,8 @@ for (const [name, [node, existing, expected]] of Object.entries(cases)) {
 
 test('the message about many nodes that map to the same object has five names and the number of the others', () => {
   const refusalOf = (count: number) => {
-    const nodes = Array.from({ length: count }, (_, n) => ({ ...requested(), nodeName: `w${n}`, objectName: 'w' }))
+    const node = requested()
+    const nodes = Array.from({ length: count }, (_, n) => ({ ...node, nodeName: `w${n}`, objectName: 'w' }))
     const decisions = planNodeConfigs(nodes, { providerId, existing: () => undefined, mayTakeOver: () => true })
     return [...new Set(decisions.map(decision => (decision.do === 'refuse' ? decision.message : decision.do)))]
   }
@@ -181,8 +182,10 @@ test('a removed instance ID is set to empty, because another field manager may o
   assert.equal('instanceId' in appliedObject(requested({ instanceId: '' }), { providerId }).spec, false)
 })
 
-test('the names of provider and VM are written', () => {
-  const { spec } = appliedObject(requested({ instanceName: 'web-1' }), { providerId, providerName: 'seoul' })
+test('the labels and the names of provider and VM are written', () => {
+  const node = requested({ instanceName: 'web-1' })
+  const { metadata, spec } = appliedObject(node, { providerId, providerName: 'seoul' })
+  assert.deepEqual(metadata, { name: 'worker-1', labels: node.labels })
   assert.deepEqual([spec.providerName, spec.instanceName], ['seoul', 'web-1'])
 })
 

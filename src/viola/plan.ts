@@ -45,9 +45,10 @@ export function otherOwners(
 
 export function planNodeConfigs(nodes: readonly RequestedNode[], context: PlanContext): Decision[] {
   const byObject = Map.groupBy(nodes, ({ objectName }) => objectName)
+  const shared = new Map([...byObject].filter(([, sharing]) => sharing.length > 1))
   return nodes.map(node => {
-    const sharing = byObject.get(node.objectName) ?? []
-    if (sharing.length <= 1) return planNodeConfig(node, context.existing(node.objectName), context)
+    const sharing = shared.get(node.objectName)
+    if (!sharing) return planNodeConfig(node, context.existing(node.objectName), context)
     const names = sharing.slice(0, maxNamed).map(({ nodeName }) => nodeName)
     const more = sharing.length > maxNamed ? ` and ${sharing.length - maxNamed} more` : ''
     return { do: 'refuse', node, message: `${names.join(' and ')}${more} map to the same object ${node.objectName}` }

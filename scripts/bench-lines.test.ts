@@ -1,7 +1,7 @@
 /** Which figures `make figures` accepts, and how `make bench` stores them. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -14,6 +14,7 @@ import {
   readBenchLines,
   storeBench,
 } from './bench-lines.ts'
+import { root } from './test-files.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'multinic-bench-lines-'))
 after(() => rmSync(dir, { recursive: true, force: true }))
@@ -34,6 +35,17 @@ test('every benchmark is expected, also the long ones', () => {
     assert.deepEqual(problemsOf(benches.filter(other => other !== bench).map(other => aLine(other))), [
       `${bench}: has no figures`,
     ])
+})
+
+test('the guide says of every benchmark what it measures, in both languages', () => {
+  for (const page of ['measured.md', 'measured.ko.md']) {
+    const rows = readFileSync(join(root, 'docs/guides', page), 'utf8')
+      .split('\n')
+      .filter(line => line.startsWith('| `'))
+      .map(line => line.split('|')[1] ?? '')
+      .join()
+    for (const bench of benches) assert.ok(rows.includes(`\`${bench}\``), `${page}: ${bench}`)
+  }
 })
 
 const refused: [why: string, lines: BenchLine[], problems: string[]][] = [

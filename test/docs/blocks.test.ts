@@ -1,6 +1,6 @@
 /** Every command of the documents names its test environment, and uses commands, options and files that exist. */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
@@ -20,7 +20,7 @@ import {
   stepsOf,
   withoutComments,
 } from './blocks.ts'
-import { findMistake, linesOf } from './command-check.ts'
+import { commandNames, findMistake, linesOf } from './command-check.ts'
 import { adaptedCommands, replacedInSandbox, untestedCommands } from './not-run.ts'
 import { openShell } from './run-block.ts'
 
@@ -86,11 +86,29 @@ test('commands use subcommands, options, make targets and files that exist', () 
   assert.deepEqual(wrong, [])
 })
 
-/** Commands in inline code, such as `make up`. */
+/** Commands in inline code, such as `make up`; those of the program also without its name, such as `check --now NODE`. */
 function commandsInProse(page: string): string[] {
   const command = /^(sudo )?(make [a-z]|(\.\/bin\/)?multinic [a-z]|kubectl |helm |(\.\/)?scripts\/\S+ )/
-  return spansIn(page).filter(span => command.test(span))
+  const ofProgram = new RegExp(`^(${commandNames.join('|')}) (.* )?-`)
+  return spansIn(page).flatMap(span => (command.test(span) ? [span] : ofProgram.test(span) ? [`multinic ${span}`] : []))
 }
+
+test('messages that a page quotes are in the sources', () => {
+  // With the tests: some messages are composed, and a test states them.
+  const files = globSync(['src/**/*.ts', 'config/**/*.yaml'], { cwd: root })
+  const sources = files.map(name => readFileSync(join(root, name), 'utf8')).join('\n')
+  // The other pages quote names of tests, which test/repo checks, and examples of style.
+  const quoting = english.filter(
+    page => /^docs\/(guides|reference)/.test(page) && !/guarantees|track-record/.test(page),
+  )
+  const messages = quoting.flatMap(spansIn).filter(span => /^[a-z][\w-]*( [\w,:…][\w,:…-]*){2,}$/.test(span))
+  const quoted = messages.filter(
+    span => !/^(helm|ip|kubectl|make|multinic|openstack|sandbox|semodule|systemctl) /.test(span),
+  )
+  assert.ok(quoted.length > 4, `${quoted.length} messages`)
+  const wrong = quoted.filter(message => !message.split('…').every(part => sources.includes(part.trim())))
+  assert.deepEqual(wrong, [])
+})
 
 const mistakes: Record<string, RegExp> = {
   'make everything': /no target everything/,

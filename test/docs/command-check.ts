@@ -16,6 +16,8 @@ for (const command of userCommands(terminalIo({}, 'en'), () => {})) program.addC
 addSandboxCommands(program.command('sandbox'))
 for (const part of ['operator', 'viola', 'controller', 'inventory', 'agent']) program.command(part)
 
+export const commandNames = program.commands.map(command => command.name())
+
 const makefile = readFileSync(join(root, 'Makefile'), 'utf8')
 const targets = [...makefile.matchAll(/^([a-z][a-z0-9-]*):/gm)].map(([, name]) => name)
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type StreamingViola, sendEvent, startStreamingViola, toWire } from '../../test/operator/viola-stream.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { fromWireInterfaces, specHash, type WireInterface } from '../contract/interfaces.ts'
 import type { ViolaNodeConfig } from '../contract/viola.ts'
 import type { DeliveredListOptions } from './delivered-list.ts'
 import type { Concerned } from './viola-client.ts'
@@ -143,6 +144,52 @@ test('with a stream, a node that we write is in the list at once, and its event 
   assert.deepEqual(await statesOf(viola), ['worker-1 2 Pending', 'worker-2 1 Pending'])
   assert.equal(viola.lists(), 1)
 })
+
+/** Posts a node. Viola reports `event` and answers when the client has read it. */
+async function postWithEvent(
+  { viola, watch }: Awaited<ReturnType<typeof aListedViola>>,
+  {
+    generation,
+    type = 'updated',
+    hash,
+  }: { generation: number; type?: string; hash: (node: ViolaNodeConfig) => string },
+) {
+  viola.onPost = node => {
+    const { interfaces } = node
+    const reported = { nodeName: node.nodeName, specHash: hash(node), generation, interfaces }
+    for (const stream of viola.streams) sendEvent(stream, type, reported)
+    return { nodeName: node.nodeName, action: 'updated', specHash: hashOfSent(node) }
+  }
+  viola.beforeAnswer = () => eventually(() => assert.equal(watch.concerned.length, 1))
+  await viola.client.post([aNode('worker-1', 'ns/c')])
+  viola.beforeAnswer = async () => {}
+}
+
+function hashOfSent({ nodeName, interfaces }: ViolaNodeConfig): string {
+  return specHash({ nodeName, interfaces: fromWireInterfaces(interfaces as WireInterface[]) })
+}
+
+test('an event of our own write that comes before the answer is no change of somebody else', async () => {
+  await using given = await aListedViola()
+  const { viola, watch } = given
+  await postWithEvent(given, { generation: 5, hash: hashOfSent })
+  assert.deepEqual(watch.concerned, [[]])
+  assert.deepEqual(await statesOf(viola), ['worker-1 5 undefined', 'worker-2 1 Pending'])
+  assert.equal(viola.lists(), 1)
+})
+
+for (const [name, event] of [
+  ['another config', { generation: 2, hash: () => 'of somebody else' }],
+  ['a deletion', { generation: 1, type: 'deleted', hash: () => 'worker-1 1' }],
+] as const)
+  test(`an event with ${name} before the answer to our write makes the list outdated`, async () => {
+    await using given = await aListedViola()
+    const { viola, watch } = given
+    await postWithEvent(given, event)
+    assert.notDeepEqual(watch.concerned, [[]])
+    await statesOf(viola)
+    assert.equal(viola.lists(), 2)
+  })
 
 for (const action of ['updated', 'unchanged'] as const)
   test(`a write that is ${action} and did not count up the generation has the reported one`, async () => {

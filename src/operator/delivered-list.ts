@@ -4,7 +4,7 @@
  *
  * Without a stream, every write makes the list outdated, and so does the end of the stream: the next reader asks Viola.
  */
-import { fromWireInterfaces, type WireInterface } from '../contract/interfaces.ts'
+import { fromWireInterfaces, specHash, type WireInterface } from '../contract/interfaces.ts'
 import { equalJson } from '../contract/json.ts'
 import type { ViolaNodeConfig } from '../contract/viola.ts'
 import type { DeliveredNode } from './observed-state.ts'
@@ -51,6 +51,8 @@ export function withDeliveredList(
   const arriving = new Map<string, Change>()
   let reading = 0
   let takenLength = 0
+  /** The nodes of the POSTs under way, until their events come: Viola reports a node before it answers for all of them. */
+  const writing = new Map<string, ViolaNodeConfig>()
   /** The last read that others may share, and what had outdated lists before it. */
   let current: { before: number; list: Promise<DeliveredNodes> } | undefined
 
@@ -109,9 +111,21 @@ export function withDeliveredList(
     }
     const { type, node, length } = event
     const before = known?.byName.get(node.nodeName)
-    const change = { node: type === 'deleted' ? undefined : node, isOurs: false, length }
-    if (!note(node.nodeName, change)) return new Set()
+    const isOurs = type === 'changed' && isBeingWritten(node, before)
+    // Before our write or after it: only Viola knows.
+    if (type === 'deleted' && writing.delete(node.nodeName)) outdated++
+    const change = { node: type === 'deleted' ? undefined : node, isOurs, length }
+    // The sync that writes a node knows what it wrote.
+    if (!note(node.nodeName, change) || isOurs) return new Set()
     return new Set([before, node].flatMap(one => one?.interfaces.flatMap(({ source }) => source ?? []) ?? []))
+  }
+
+  /** Reports whether a changed node has the config of a POST under way. Its answer then has nothing to add. */
+  function isBeingWritten(node: DeliveredNode, before: DeliveredNode | undefined): boolean {
+    const sent = writing.get(node.nodeName)
+    if (!sent || before?.specHash === node.specHash || sentHash(sent) !== node.specHash) return false
+    writing.delete(node.nodeName)
+    return true
   }
 
   /** Takes over what Viola accepted. Reports whether that is all that the write can have changed. */
@@ -119,7 +133,7 @@ export function withDeliveredList(
     if (!isStreaming) return false
     for (const node of nodes) {
       const { action, specHash } = results.get(node.nodeName) ?? {}
-      if (action === 'conflict' || action === 'failed') continue
+      if (action === 'conflict' || action === 'failed' || writing.get(node.nodeName) !== node) continue
       const before = known?.byName.get(node.nodeName)
       // The names of its interfaces may be new. The stream reports them.
       if (action === 'unchanged' && before?.specHash === specHash) continue
@@ -146,11 +160,13 @@ export function withDeliveredList(
     },
     async post(nodes, ...request) {
       let isKnown = false
+      for (const node of nodes) writing.set(node.nodeName, node)
       try {
         const outcome = await viola.post(nodes, ...request)
         isKnown = noteAccepted(nodes, outcome)
         return outcome
       } finally {
+        for (const node of nodes) if (writing.get(node.nodeName) === node) writing.delete(node.nodeName)
         if (!isKnown) outdated++
       }
     },
@@ -180,6 +196,10 @@ function reported(node: DeliveredNode | undefined): Partial<DeliveredNode> {
 
 function withReported({ status: _, providerName: __, ...config }: DeliveredNode, node: DeliveredNode): DeliveredNode {
   return { ...config, ...reported(node) }
+}
+
+function sentHash({ nodeName, instanceId, interfaces }: ViolaNodeConfig): string {
+  return specHash({ nodeName, instanceId, interfaces: fromWireInterfaces(interfaces as WireInterface[]) })
 }
 
 /** A node that Viola just accepted. It reports the generation later: until then it is the next one. */

@@ -35,6 +35,20 @@ function syncs(): Promise<number> {
   return metricSum(/^multinic_operator_sync_seconds_count (\S+)$/gm)
 }
 
+/** Waits until no sync is due. */
+function syncsAtRest(): Promise<number> {
+  return eventually(async () => {
+    const seen = await syncs()
+    await sleep(1_500)
+    assert.equal(await syncs(), seen)
+    return seen
+  })
+}
+
+function violaReads(): Promise<number> {
+  return metricSum(/^multinic_client_requests_total\{service="viola",method="GET",.*\} (\S+)$/gm)
+}
+
 test('objects of one provider and project share login, token, subnets and networks, and list Viola once', async () => {
   await environment.startOperator()
   for (const [n, worker] of workers.entries())
@@ -46,7 +60,7 @@ test('objects of one provider and project share login, token, subnets and networ
   const maxListings = (await syncs()) + workers.length
   assert.ok(neutron <= maxListings + 2, `${neutron} calls to Neutron for ${maxListings} syncs`)
   // One stream, and at most one list for each sync: a delivery needs no second one, also if others deliver to the cluster.
-  const lists = await metricSum(/^multinic_client_requests_total\{service="viola",method="GET",.*\} (\S+)$/gm)
+  const lists = await violaReads()
   assert.ok(lists <= maxListings + 1, `${lists} lists of Viola for ${maxListings} syncs`)
 })
 
@@ -56,12 +70,7 @@ test('one edit causes one sync: the operator’s own writes start none', async (
   await eventually(async () => {
     for (const n of workers.keys()) assert.equal((await environment.config(`config-${n}`)).status?.nodes?.configured, 1)
   })
-  const stable = await eventually(async () => {
-    const seen = await syncs()
-    await sleep(1_500)
-    assert.equal(await syncs(), seen)
-    return seen
-  })
+  const stable = await syncsAtRest()
   const edit = { spec: { settings: { pollSlowInterval: '2h' } } }
   await environment.kube.patch(openstackConfigs, { namespace, name: 'config-0' }, edit)
   await eventually(async () => assert.equal((await environment.config('config-0')).status?.observedGeneration, 2))
@@ -69,6 +78,25 @@ test('one edit causes one sync: the operator’s own writes start none', async (
     await sleep(500)
     assert.equal(await syncs(), stable + 1)
   })
+})
+
+test('a delivery to many nodes needs no list of Viola and no second sync, although Viola reports them before it answers', async () => {
+  const { cloudState } = environment
+  const subnet = addSubnet(cloudState, { name: 'backup', cidr: '10.20.0.0/24', mtu: 9000 })
+  const servers = Array.from({ length: 30 }, (_, n) => addServer(cloudState, `many-${n}`))
+  const config = { subnetIDs: [subnet.id], vmNames: servers.map(({ id }) => id), settings: never }
+  await environment.create({ name: 'many', ...config })
+  await eventually(async () => assert.ok((await environment.config('many')).status?.observedGeneration))
+  const before = { syncs: await syncsAtRest(), reads: await violaReads() }
+  for (const server of servers) setPortStatus(cloudState, addPort(cloudState, { server, subnet }).id, 'ACTIVE')
+  await environment.kube.patch(
+    openstackConfigs,
+    { namespace, name: 'many' },
+    { spec: { settings: { pollSlowInterval: '2h' } } },
+  )
+  await eventually(async () => assert.equal((await environment.nodes()).length, workers.length + servers.length))
+  const after = { syncs: await syncsAtRest(), reads: await violaReads() }
+  assert.deepEqual(after, { syncs: before.syncs + 1, reads: before.reads })
 })
 
 for (const { vms, calls } of [

@@ -35,7 +35,7 @@ export interface StreamingViola {
   onStream: (response: ServerResponse) => void
   /** The result of each node of a POST. Nothing is stored: the test changes the nodes itself. */
   onPost: (node: ViolaNodeConfig) => ViolaResult
-  /** Delays the answer of a list, which is already decided. */
+  /** Delays the answer of a list or of a POST, which is already decided. */
   beforeAnswer: () => Promise<void>
   /** Changes a node and reports it to all streams. */
   change(node: Partial<StreamedNode> & { nodeName: string }): void
@@ -59,7 +59,9 @@ export async function startStreamingViola(options?: DeliveredListOptions): Promi
     }
     if (request.method === 'POST') {
       const nodes = JSON.parse(await text(request)) as ViolaNodeConfig[]
-      json(response, 200, { applied: nodes.length, output: '', results: nodes.map(viola.onPost) })
+      const results = nodes.map(viola.onPost)
+      await viola.beforeAnswer()
+      json(response, 200, { applied: nodes.length, output: '', results })
       return
     }
     if (request.headers.accept?.includes('text/event-stream')) {

@@ -71,17 +71,14 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
     const vmIds = new Set(due.map(node => node.instanceId))
     const keys = [...vmIds].map(vmId => `${providerId} ${vmId}`)
     const conflicts = await deps.locks.hold(keys, async () => {
-      const isGuarded = attempt === 1 && options.nodesReported
-      const now = isGuarded ? cluster : (await listDelivered(viola, signal)).nodes
-      if (now !== cluster) {
-        cluster = now
+      if (attempt > 1 || !options.nodesReported) {
+        cluster = (await listDelivered(viola, signal)).nodes
         observed = await withDelivered(cluster, observed)
         plan = await inTurns(planSteps(observed))
         total.needsCompleteRead = options.isTargeted && isRemoving({ plan, observed })
         if (total.needsCompleteRead) return 0
       }
       const nodes = nodesDue(options, plan, attempt).filter(node => vmIds.has(node.instanceId))
-      if (nodes.length === 0) return 0
       const delivery = await deliver(viola, nodes, signal, options.traceparent)
       await logDelivered(log, nodes, delivery)
       add(total, delivery, nodes)
@@ -99,12 +96,13 @@ type DueOptions = Pick<DeliverOptions, 'deps' | 'providerId' | 'down'>
 
 /** Nodes that differ, or have other aliases; in the first attempt also nodes with DOWN ports whose resend is due. */
 export function nodesDue({ deps, providerId, down }: DueOptions, plan: Plan, attempt: number): NodePlan[] {
-  const resent = new Set(down.resend && attempt === 1 ? plan.down.map(({ nodeName }) => nodeName) : [])
+  const isResendDue = down.resend && attempt === 1
+  const withDownPort = new Set(plan.down.map(({ nodeName }) => nodeName))
   return plan.nodes.filter(node => {
     if (node.action === 'remove') return !deps.pendingDeletions.has(providerId, node)
     const hasNewAliases =
       node.aliases !== undefined && deps.sentAliases.get(`${providerId} ${node.nodeName}`) !== node.aliases
-    return node.action === 'send' || hasNewAliases || resent.has(node.nodeName)
+    return node.action === 'send' || hasNewAliases || (isResendDue && withDownPort.has(node.nodeName))
   })
 }
 

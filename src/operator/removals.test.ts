@@ -16,6 +16,25 @@ const reused: Partial<Observed> = {
   deletedVms: new Map([['vm-1', false]]),
 }
 
+/** Two nodes with this many interfaces together. */
+const fleet = (count: number) => [
+  aNode(Array.from({ length: 8 }, (_, n) => aNic(n + 1, n))),
+  aNode(
+    Array.from({ length: count - 8 }, (_, n) => aNic(n + 9, n)),
+    { nodeName: 'worker-2', instanceId: 'vm-2' },
+  ),
+]
+const fleetPorts = (count: number, ...missing: number[]) =>
+  Array.from({ length: count }, (_, n) => aPort(n + 1, { serverId: n < 8 ? 'vm-1' : 'vm-2' })).filter(
+    (_, n) => !missing.includes(n + 1),
+  )
+const ofOthers = aNode(
+  Array.from({ length: 10 }, (_, n) => aNic(n + 20, n, { source: 'ns/x' })),
+  { nodeName: 'worker-2', instanceId: 'vm-2' },
+)
+const other = { source: 'ns/x', vmIds: [], subnetIds: [], indexes: [] }
+const heir = { source: 'ns/heir', vmIds: ['vm-1'], subnetIds: ['storage'], indexes: [] }
+
 const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   'a delivered port that is BUILD, old and without owner stays': [
     { ports: [aPort(1, { status: 'BUILD', createdAt: '2001-01-01T00:00:00Z', owner: '' })], delivered: [one] },
@@ -112,6 +131,101 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   'when the user removes a VM, all its interfaces are removed': [
     { vms: [vm2], delivered: [five] },
     ['remove worker-1'],
+  ],
+  'three of fourteen that disappear at once are put on hold': [
+    { vms: [vm1, vm2], ports: fleetPorts(14, 1, 2, 3), delivered: fleet(14), portChecks: detached(1, 2, 3) },
+    [onHold(1), onHold(2), onHold(3)],
+  ],
+  'three of fifteen, a fifth, are removed': [
+    { vms: [vm1, vm2], ports: fleetPorts(15, 1, 2, 3), delivered: fleet(15), portChecks: detached(1, 2, 3) },
+    ['send worker-1 3=port-4 4=port-5 5=port-6 6=port-7 7=port-8'],
+  ],
+  'interfaces of other objects do not count': [
+    {
+      vms: [vm1, vm2],
+      ports: [aPort(4), aPort(5)],
+      delivered: [five, ofOthers, { ...ofOthers, nodeName: 'worker-3', instanceId: 'vm-3' }],
+      portChecks: detached(1, 2, 3),
+      claims: [other],
+    },
+    [onHold(1), onHold(2), onHold(3)],
+  ],
+  'two that disappear while the VM of a third cannot be checked are put on hold': [
+    {
+      vms: [vm2, ...(reused.vms ?? [])],
+      resolvedNames: { 'worker-1': 'vm-1' },
+      delivered: [one, aNode([aNic(2, 0), aNic(3, 1)], { nodeName: 'worker-2', instanceId: 'vm-2' })],
+      portChecks: detached(2, 3),
+    },
+    [
+      'vm-9 NameNotUnique',
+      'check vm-1',
+      'hold worker-2 multinic0 (port port-2)',
+      'hold worker-2 multinic1 (port port-3)',
+    ],
+  ],
+  'while the status lists as many removals on hold as it can, every other one is put on hold too': [
+    { delivered: [one], portChecks: detached(1), removalsOnHold: Array.from({ length: 100 }, (_, n) => `other ${n}`) },
+    [onHold(1)],
+  ],
+  'with one less, others are removed': [
+    { delivered: [one], portChecks: detached(1), removalsOnHold: Array.from({ length: 99 }, (_, n) => `other ${n}`) },
+    ['remove worker-1'],
+  ],
+  'many ports that lose their addresses at once are put on hold': [
+    { ports: [1, 2, 3, 4, 5].map(n => aPort(n, { addresses: [] })), delivered: [five] },
+    [...[1, 2, 3, 4, 5].map(onHold)],
+  ],
+  'a VM with many interfaces that vmSelector no longer selects is put on hold': [
+    { vms: [{ ...vm1, hasLeft: 'selector' }], delivered: [five] },
+    [1, 2, 3, 4, 5].map(onHold),
+  ],
+  'a VM that left the cluster is put on hold, also with one interface, and its new ports are ignored': [
+    { vms: [{ ...vm1, hasLeft: 'cluster' }], ports: [aPort(2)], delivered: [one] },
+    [`${onHold(1)}: its VM is no longer a Node of the cluster`],
+  ],
+  'an interface of a VM that left is handed over to the first object that selects it': [
+    {
+      vms: [{ ...vm1, hasLeft: 'cluster' }],
+      delivered: [one],
+      claims: [{ ...heir, source: 'ns/a', subnetIds: ['x'] }, heir, { ...heir, source: 'ns/b', subnetIds: ['x'] }],
+    },
+    ['send worker-1 0=port-1'],
+  ],
+  'a port whose MAC address changed is found by its ID': [
+    { ports: [aPort(1, { macAddress: 'fa:16:3e:00:00:99' })], delivered: [one] },
+    ['send worker-1 0=port-1'],
+  ],
+  'a node config without an instance ID belongs to the VM with its name in any case': [
+    { vms: [{ ...vm1, name: 'Worker-1' }], ports: [aPort(1)], delivered: [aNode([aNic(1, 0)], { instanceId: '' })] },
+    ['send worker-1 0=port-1'],
+  ],
+  'a node config without an instance ID whose name no VM has is removed': [
+    { vms: [vm2], delivered: [aNode([aNic(1, 0)], { instanceId: '' })] },
+    ['remove worker-1'],
+  ],
+  'a node config without an instance ID whose name two VMs have belongs to neither': [
+    {
+      vms: [vm1, { ...vm2, name: 'worker-1' }],
+      ports: [aPort(1)],
+      delivered: [aNode([aNic(1, 0, { source: 'ns/deleted' })], { instanceId: '' })],
+    },
+    ['port-1 SelectedByOther', 'vm-1 NameNotUnique', 'vm-2 NameNotUnique'],
+  ],
+  'a node config without an instance ID is kept while a name has no server': [
+    { vms: [{ entry: 'worker-1', state: 'notFound' }], delivered: [aNode([aNic(1, 0)], { instanceId: '' })] },
+    ['worker-1 VmNotFound', 'check port-1 of '],
+  ],
+  'of two names that meant the same server, the first one counts': [
+    {
+      ...reused,
+      vms: [
+        { entry: 'a', id: 'vm-8', state: 'found', name: 'a' },
+        { entry: 'b', id: 'vm-9', state: 'found', name: 'b' },
+      ],
+      resolvedNames: { a: 'vm-1', b: 'vm-1' },
+    },
+    [`${onHold(1)}: a in vmNames now means server vm-8`],
   ],
   'a VM whose name cannot be resolved keeps its interfaces': [
     { vms: [{ entry: 'worker-1', state: 'unknown' }], delivered: [one] },

@@ -49,8 +49,8 @@ export function nextStatus(
     ...(findings ? {} : present('leftBehind', before.leftBehind)),
   }
   if (!equalApartFromTimes(before, after)) return after
-  const written = Date.parse((error ? before.nextSyncAt : before.lastSyncedAt) ?? '')
-  return now.getTime() - written < slowMs ? undefined : after
+  const written = new Date((error ? before.nextSyncAt : before.lastSyncedAt) ?? Number.NaN)
+  return now.getTime() - written.getTime() < slowMs ? undefined : after
 }
 
 function conditionsOf(before: OpenstackConfigStatus, outcome: SyncOutcome, at: string): ConditionStatus[] {
@@ -115,16 +115,13 @@ function removalList(removals: readonly string[]): string[] | undefined {
   return removals.length > 0 ? removals.slice(0, maxRemovalsOnHold) : undefined
 }
 
-/** Synced and NoChange count as equal: they differ only in when the last change was. */
+/** Ready is not compared: lastError tells an error, and Synced and NoChange differ only in when the last change was. */
 function equalApartFromTimes(a: OpenstackConfigStatus, b: OpenstackConfigStatus): boolean {
   return withoutTimes(a) === withoutTimes(b)
 }
 
 function withoutTimes({ lastSyncedAt, nextSyncAt, events, conditions, ...rest }: OpenstackConfigStatus): string {
-  const compared = conditions?.map(condition =>
-    condition.type === 'Ready' && condition.status === 'True' ? { ...condition, reason: '', message: '' } : condition,
-  )
-  return canonicalJson({ ...rest, compared })
+  return canonicalJson({ ...rest, compared: conditions?.filter(({ type }) => type !== 'Ready') })
 }
 
 function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {

@@ -59,6 +59,65 @@ test('the range of a plan has no VM', () => {
 for (const [name, [now, stored, writes]] of Object.entries(cases))
   test(`writes ${name}`, () => assert.deepEqual(changes(now, stored).map(text), writes))
 
+test('a write has all fields of a verdict, and only those', () => {
+  const portSecurity = { enabled: true, allowedAddressPairs: [] }
+  const full = { ...on('a', '1'), vmName: 'web-1', name: 'multinic0', portSecurity }
+  const bare: Verdict = { vm: 'b', reason: 'VmNotFound', message: 'm' }
+  assert.deepEqual(changes(object([full, bare])), [{ config: 'ns/main', providerId: 'biz', verdicts: [full, bare] }])
+  assert.deepEqual(changes(object([]), object([full])), [
+    { config: 'ns/main', providerId: 'biz', upTo: 'a', verdicts: [] },
+  ])
+})
+
+test('a deletion, a move and a plan have no verdicts', () => {
+  const plan = aPlan('a')
+  const removed = { config: 'ns/main', providerId: 'biz', removed: true, verdicts: [] }
+  assert.deepEqual(changes(object(undefined), known), [removed])
+  assert.deepEqual(changes(object([], { providerId: 'new', plan }), known), [
+    removed,
+    { config: 'ns/main', providerId: 'new', after: '', upTo: '', verdicts: [], plan },
+    { config: 'ns/main', providerId: 'new', verdicts: [] },
+  ])
+  assert.deepEqual(changes(object([], { plan }))[0]?.plan, plan)
+})
+
+const padded = (n: number) => `vm-${String(n).padStart(4, '0')}`
+/** How many VMs and verdicts each write has. */
+const sizesOf = (vms: number, verdictsOf: (vm: string) => Verdict[]) =>
+  changes(object(Array.from({ length: vms }, (_, n) => verdictsOf(padded(n))).flat())).map(({ verdicts }) => [
+    new Set(verdicts.map(({ vm }) => vm)).size,
+    verdicts.length,
+  ])
+
+test('a write ends with the VM that makes it full: by VMs, by verdicts or by bytes', () => {
+  const ports = (count: number) => Array.from({ length: count }, (_, n) => String(n))
+  assert.deepEqual(
+    sizesOf(2 * maxWrites + 1, vm => [on(vm, '1')]),
+    [
+      [maxWrites, maxWrites],
+      [maxWrites, maxWrites],
+      [1, 1],
+    ],
+  )
+  assert.deepEqual(
+    sizesOf(201, vm => ports(10).map(port => on(vm, port))),
+    [
+      [100, 1_000],
+      [100, 1_000],
+      [1, 10],
+    ],
+  )
+  // 300 bytes, a text of 948 and 8 address pairs: 512 of them are 1 MiB.
+  const pair = { ipAddress: '10.0.0.1', macAddress: '02:00:00:00:00:01' }
+  const portSecurity = { enabled: true, allowedAddressPairs: Array.from({ length: 8 }, () => pair) }
+  const large = (vm: string) => ports(4).map(port => ({ ...on(vm, port, 'x'.repeat(948)), portSecurity }))
+  assert.deepEqual(sizesOf(257, large), [
+    [128, 512],
+    [128, 512],
+    [1, 4],
+  ])
+})
+
 test('the writes of a large fleet are bounded, and cover all VMs without gaps', () => {
   const vms = Array.from({ length: 3_000 }, (_, n) => `vm-${n}`)
   const writes = changes(object(vms.flatMap(vm => ['1', '2', '3', '4', '5', '6'].map(port => on(vm, port)))))

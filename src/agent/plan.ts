@@ -219,11 +219,10 @@ function allowedOf(
     return nic !== undefined && !refused.has(requested.index)
   })
   for (;;) {
-    const conflicts = allowed.flatMap(({ requested, link }) => {
+    const conflicts = allowed.flatMap(({ requested }) => {
       const holder = guardInput.observed.links.find(
         entry =>
           (entry.name === requested.name || entry.altnames.includes(requested.name)) &&
-          entry.ifindex !== link.ifindex &&
           !allowed.some(other => other.link.ifindex === entry.ifindex),
       )
       return holder ? [{ requested, holder }] : []
@@ -294,8 +293,7 @@ function scopeOf(
   indexes: ReadonlySet<number>,
 ): NicScope {
   const ownRules = new Set(nic.rules.map(ruleText))
-  const staleIndex =
-    owned !== undefined && owned.index !== nic.index && !indexes.has(owned.index) ? owned.index : undefined
+  const staleIndex = owned !== undefined && !indexes.has(owned.index) ? owned.index : undefined
   return {
     tables: new Set([nic.table, ...(owned?.tables ?? [])]),
     // An identical rule of someone else is adopted.

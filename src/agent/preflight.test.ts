@@ -161,6 +161,53 @@ const refusals: Record<string, Refused> = {
     'MtuTooLarge: MTU 9000 exceeds the maximum of ens4, 1500',
     { mtu: 9000 },
   ],
+  'an MTU below the minimum of the device': [
+    withLink({ minMtu: 1400 }),
+    'MtuTooLarge: MTU 1399 is below the minimum of ens4, 1400',
+    { mtu: 1399 },
+  ],
+  'an MTU that IPv6 does not allow': [
+    aNode(1),
+    'MtuTooLarge: MTU 1279 is below the minimum of IPv6, 1280',
+    { mtu: 1279, addresses: ['fd00::10/64'] },
+  ],
+  'a NIC with a device on top': [
+    plus({ links: [aLink({ ifindex: 9, name: 'ens4.5', kind: 'vlan', lower: 'ens4' })] }),
+    'LinkHasUpperDevices: ens4.5 uses ens4 as lower device; remove it first',
+  ],
+  'a NIC with devices on top': [
+    plus({
+      links: [
+        aLink({ ifindex: 8, name: 'mac0', kind: 'macvlan', lower: 'ens4' }),
+        aLink({ ifindex: 9, name: 'ens4.5', kind: 'vlan', lower: 'ens4' }),
+      ],
+    }),
+    'LinkHasUpperDevices: mac0 and ens4.5 use ens4 as lower device; remove them first',
+  ],
+  'a NIC with a device on top in a Pod': [
+    aNode(1, { stackedElsewhere: [3] }),
+    'LinkHasUpperDevices: a device in another network namespace, such as that of a Pod, uses ens4 as lower device; stop the Pod first',
+  ],
+  'a NIC whose index is the name of another device': [
+    plus({ links: [aLink({ ifindex: 9, name: 'if3', macAddress: 'fa:16:3e:aa:aa:aa' })] }),
+    'InterfaceNameInUse: another device has the name if3, which ip also reads as ifindex 3',
+  ],
+  'a NIC whose index is an altname of another device': [
+    plus({ links: [aLink({ ifindex: 9, name: 'ens9', macAddress: 'fa:16:3e:aa:aa:aa', altnames: ['x', 'if3'] })] }),
+    'InterfaceNameInUse: ens9 has the name if3, which ip also reads as ifindex 3',
+  ],
+  'a NIC with a DHCP client': [
+    aNode(1, { dhcpClients: { 3: 'dhclient has a socket' } }),
+    'DhcpClientActive: a DHCP client runs on ens4: dhclient has a socket. Stop it for this NIC',
+  ],
+  'a table with a route of another device': [
+    plus({ routes: [aRoute(2, '10.9.0.0/16', { table: 100 })] }),
+    'RoutingTableInUse: a route to 10.9.0.0/16 in table 100 is not from multinic',
+  ],
+  'a table with a foreign route of the NIC itself, by a router': [
+    plus({ routes: [aRoute(3, '10.9.0.0/16', { table: 100, gateway: '10.100.0.7' })] }),
+    'RoutingTableInUse: a route to 10.9.0.0/16 via 10.100.0.7 in table 100 is not from multinic',
+  ],
   'two devices with one MAC address': [
     plus({ links: [aLink({ ifindex: 9, name: 'ens9', macAddress: macOf(0) })] }),
     `NicAmbiguous: ens4 and ens9 have the same MAC address ${macOf(0)}`,

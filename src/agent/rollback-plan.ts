@@ -178,9 +178,8 @@ function currentValues(observed: Observed, link: Link | undefined): (kind: Chang
 
 /** The remaining lifetime of a leased address and the metric of its route do not count. */
 function isSame(kind: Change['kind'], a: unknown, b: unknown): boolean {
-  if (kind !== 'address' || a === undefined || b === undefined) return equalJson(a, b)
-  const volatile = { lifetime: undefined, metric: undefined }
-  return equalJson({ ...a, ...volatile }, { ...b, ...volatile })
+  const lasting = (value: unknown) => value && { ...value, lifetime: undefined, metric: undefined }
+  return kind === 'address' ? equalJson(lasting(a), lasting(b)) : equalJson(a, b)
 }
 
 /** What NetworkManager or networkd sets itself on a NIC that it has again: leased and link-local addresses, and routes. */

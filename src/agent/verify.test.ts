@@ -5,7 +5,7 @@ import type { Observed } from './observed.ts'
 import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
 import { predictState } from './predict.ts'
-import { differences, fileDifferences } from './verify.ts'
+import { differences, fileDifferences, summarize } from './verify.ts'
 
 const start = aNode(1)
 const plan = planRun({
@@ -32,6 +32,51 @@ const cases: Record<string, [observed: Observed, expected: string[]]> = {
   'a missing device': [{ ...good, links: others(good.links) }, ['NicMissing: device not found']],
   'another name': [onLink({ name: 'ens4' }), ['VerifyFailed: name is ens4, expected multinic0']],
   'another MTU': [onLink({ mtu: 1500 }), ['VerifyFailed: MTU is 1500, expected 1450']],
+  'another MAC address': [
+    onLink({ macAddress: 'fa:16:3e:77:77:77' }),
+    ['VerifyFailed: MAC address is fa:16:3e:77:77:77, expected fa:16:3e:00:00:01'],
+  ],
+  'a NIC that NetworkManager manages by itself': [
+    { ...good, managers: { 3: 'other' } },
+    ['VerifyFailed: NetworkManager manages it without our profile, and may change it at any time'],
+  ],
+  'a NIC that NetworkManager manages with our profile': [{ ...good, managers: { 3: 'ours' } }, []],
+  'another NIC that NetworkManager manages': [{ ...good, managers: { 2: 'other' } }, []],
+  'a default route in a foreign table': [
+    { ...good, routes: [...good.routes, aRoute(3, 'default', { table: 77 })] },
+    [],
+  ],
+  'a foreign route that is no default route': [
+    { ...good, routes: [...good.routes, aRoute(3, '192.0.2.0/24', { protocol: 4 })] },
+    [],
+  ],
+  'a blackhole instead of a route': [
+    { ...good, routes: good.routes.map(route => (route.table === 100 ? { ...route, type: 6 } : route)) },
+    [
+      'VerifyFailed: route 10.100.0.0/24 table 100 src 10.100.0.10 metric 100 protocol 4 is missing',
+      'VerifyFailed: route 0.0.0.0/0 via 10.100.0.1 table 100 metric 100 protocol 4 is missing',
+    ],
+  ],
+  'a route of another NIC in the table': [
+    {
+      ...good,
+      routes: good.routes.map(route => (route.gateway === '10.100.0.1' ? { ...route, devices: [2] } : route)),
+    },
+    ['VerifyFailed: route 0.0.0.0/0 via 10.100.0.1 table 100 metric 100 protocol 4 is missing'],
+  ],
+  'a route with the protocol of the kernel, as NetworkManager adds it': [
+    { ...good, routes: good.routes.map(route => (route.table === 100 ? { ...route, protocol: 2 } : route)) },
+    [],
+  ],
+  'a rule with a condition more': [
+    { ...good, rules: good.rules.map((rule, index) => (index === 0 ? { ...rule, plain: false } : rule)) },
+    ['VerifyFailed: rule from 10.100.0.10/32 lookup 100 priority 10100 is missing'],
+  ],
+  'an address of another NIC': [
+    { ...good, addresses: good.addresses.map(entry => (entry.ifindex === 3 ? { ...entry, ifindex: 2 } : entry)) },
+    ['VerifyFailed: address 10.100.0.10/24 is missing'],
+  ],
+  'a sysctl that the kernel does not have': [{ ...good, sysctls: {} }, []],
   'a link that is down': [onLink({ up: false }), ['LinkDown: link is down']],
   'a link without carrier': [onLink({ carrier: false }), ['LinkDown: link has no carrier']],
   'a missing address': [
@@ -82,12 +127,39 @@ for (const [name, [observed, expected]] of Object.entries(cases)) {
   })
 }
 
+test('a lookup that takes another way is reported only when no missing rule or route explains it', () => {
+  const lookups = { 'route get 10.100.0.1 from 10.100.0.10': null }
+  const messages = (observed: Observed) =>
+    differences(nic, 3, { ...observed, lookups }).map(({ reason, message }) => `${reason}: ${message}`)
+  assert.deepEqual(messages(good), [
+    'VerifyFailed: packets from 10.100.0.10 to 10.100.0.1 have no route, expected multinic0, table 100',
+  ])
+  assert.deepEqual(messages(onLink({ mtu: 1500 })), ['VerifyFailed: MTU is 1500, expected 1450'])
+})
+
+test('an address that must have its route in the main table is reported without it, and any MTU is accepted if none is requested', () => {
+  const { mtu: _, ...rest } = nic
+  const open = { ...rest, addresses: [{ cidr: '10.100.0.10/24', noPrefixRoute: false }] }
+  assert.deepEqual(
+    differences(open, 3, onLink({ mtu: 1500 })).map(({ message }) => message),
+    ['address 10.100.0.10/24 has the flag noprefixroute'],
+  )
+})
+
+test('several differences become one failure with the first reason', () => {
+  assert.equal(summarize([]), undefined)
+  assert.deepEqual(summarize(differences(nic, 3, onLink({ up: false, mtu: 1500 }))), {
+    reason: 'VerifyFailed',
+    message: 'MTU is 1500, expected 1450; link is down',
+  })
+})
+
 test('files that are missing, modified or of another mode are reported', () => {
   const file = { text: 'a', mode: 0o600, uid: 0, gid: 0 }
   const desired = { '/a': file, '/b': file, '/c': file, '/d': file }
   const files = { '/b': { ...file, text: 'b' }, '/c': { ...file, mode: 0o644 }, '/d': file }
   assert.deepEqual(
-    fileDifferences(desired, { ...good, files }).map(({ message }) => message),
-    ['/a is missing', '/b was modified', '/c has the wrong mode'],
+    fileDifferences(desired, { ...good, files }).map(({ reason, message }) => `${reason}: ${message}`),
+    ['PersistFailed: /a is missing', 'PersistFailed: /b was modified', 'PersistFailed: /c has the wrong mode'],
   )
 })

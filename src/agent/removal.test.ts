@@ -169,6 +169,70 @@ for (const [why, [observed, expected]] of Object.entries(protectedNics))
     )
   })
 
+test('a VLAN keeps a NIC that would only go down, or only get another name', () => {
+  const vlan = (lower: string) => aLink({ ifindex: 9, name: 'v', kind: 'vlan', lower })
+  const start = aNode(1)
+  const up = { ...start, links: start.links.map(link => (link.ifindex === 3 ? { ...link, up: true } : link)) }
+  const stays = afterPlan(up, [anInterface(0)])
+  const down = onLink({ name: 'lan0' })
+  for (const observed of [
+    { ...down, links: [...down.links, vlan('lan0')] },
+    { ...stays, links: [...stays.links, vlan('multinic0')] },
+  ])
+    assert.equal(planOf(observed, []).unremovable[0]?.refusal.reason, 'LinkHasUpperDevices')
+})
+
+test('without a record, a NIC without addresses goes down', () => {
+  const { [recordPath(hostPaths, macOf(0))]: _, ...rest } = configured.files
+  const unused = { ...configured, files: rest, addresses: aNode(1).addresses }
+  assert.deepEqual(kernelChanges(unused), ['link down', 'rename multinic0 to nic3'])
+})
+
+test('an old record does not remove the files of the NIC that has its index now', () => {
+  const request = [anInterface(0, { macAddress: macOf(1) })]
+  const now = afterPlan(aNode(2), request)
+  const path = recordPath(hostPaths, macOf(0))
+  const old = configured.files[path] ?? assert.fail('no record')
+  const planned = planOf({ ...now, files: { ...now.files, [path]: old } }, request)
+  assert.deepEqual(
+    planned.units.flatMap(({ changes }) => changes.filter(({ kind }) => kind === 'file').map(describeChange)),
+    ['remove /var/lib/multinic/nics/fa163e000001.json'],
+  )
+})
+
+test('a copy of our file at an index that nobody uses goes, and the NIC keeps its rules', () => {
+  const copy = configured.files['/etc/netplan/90-multinic0.yaml'] ?? assert.fail('no file')
+  const observed = { ...configured, files: { ...configured.files, '/etc/netplan/95-multinic5.yaml': copy } }
+  assert.deepEqual(changesOf(planOf(observed, [anInterface(0)])), ['multinic5: remove /etc/netplan/95-multinic5.yaml'])
+})
+
+test('a NIC that gives its index to another one leaves the files without a MAC address to it', () => {
+  const before = afterPlan(aNode(2), [anInterface(0)])
+  const { units } = planOf(before, [anInterface(0, { macAddress: macOf(1) })])
+  assert.deepEqual(
+    units.map(({ purpose, changes }) => [
+      purpose,
+      ...changes.filter(({ kind }) => kind === 'file').map(describeChange),
+    ]),
+    [
+      [
+        'remove',
+        'remove /etc/netplan/90-multinic0.yaml',
+        'remove /etc/systemd/network/05-multinic0.link',
+        'remove /etc/systemd/network/05-multinic0.network',
+        'remove /var/lib/multinic/nics/fa163e000001.json',
+      ],
+      [
+        'apply',
+        'write /etc/netplan/90-multinic0.yaml',
+        'write /etc/systemd/network/05-multinic0.link',
+        'write /etc/systemd/network/05-multinic0.network',
+        'write /var/lib/multinic/nics/fa163e000002.json',
+      ],
+    ],
+  )
+})
+
 test('a VLAN does not keep a NIC that stays up with its name and its MTU', () => {
   const start = aNode(1)
   const up = { ...start, links: start.links.map(link => (link.ifindex === 3 ? { ...link, up: true } : link)) }

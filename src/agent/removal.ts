@@ -137,7 +137,9 @@ function removeTraces(index: number, macAddress: string, input: RemovalInput): U
 function scopeOf(index: number, macAddress: string, input: RemovalInput): NicScope {
   const { interfaces, observed, owned, paths } = input
   const nic = owned.find(entry => entry.macAddress === macAddress)
-  const rules = nic?.rules ?? new Set(bootRules(observed, paths, index))
+  // A copy of a file names rules that the NIC of the original still needs.
+  const isOwned = (rule: string) => owned.some(({ rules }) => rules.has(rule))
+  const rules = nic?.rules ?? new Set(bootRules(observed, paths, index).filter(rule => !isOwned(rule)))
   const inUse = interfaces.some(nic => nic.index === index)
   const files = filesOfIndex(paths, index).filter(path => {
     const file = observed.files[path]

@@ -7,6 +7,7 @@ import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { planAnswer, planPath } from '../contract/operator-api.ts'
+import { leases } from '../kube/resources.ts'
 
 let environment: OperatorEnvironment
 
@@ -61,4 +62,20 @@ test('a standby is ready, says that it does not sync, answers plans, and becomes
     const verdicts = environment.verdicts.flatMap(write => write.verdicts)
     assert.ok(verdicts.some(({ portId }) => portId === port.id))
   })
+})
+
+test('a leader that loses its Lease keeps no metrics of objects', async () => {
+  const url = environment.operatorUrl()
+  const seriesOf = async () => {
+    const { body } = await request(`${url}/metrics`)
+    return (await body.text()).split('\n').filter(line => /^multinic_operator_ports\{/.test(line))
+  }
+  await eventually(async () => assert.notDeepEqual(await seriesOf(), []))
+  const held = { holderIdentity: 'another', leaseDurationSeconds: 3_600, renewTime: new Date().toISOString() }
+  const lease = { namespace: 'multinic-system', name: 'multinic-operator' }
+  await environment.kube.patch(leases, lease, { spec: held })
+  await eventually(async () => assert.partialDeepStrictEqual(await readinessOf(url), { role: 'standby' }), {
+    within: 30_000,
+  })
+  assert.deepEqual(await seriesOf(), [])
 })

@@ -14,6 +14,9 @@ import { shown } from './plot.ts'
 import { root } from './test-files.ts'
 import { finish, none, plus, type Totals } from './totals.ts'
 
+/** Of the output of a run that failed. */
+const maxLines = 40
+
 const { ONLY } = environment()
 const selected = guardedBenches.filter(name => !ONLY || name === ONLY)
 const dir = mkdtempSync(join(tmpdir(), 'multinic-guard-'))
@@ -43,7 +46,7 @@ async function guard(bench: string): Promise<Totals> {
   return { ...none, passed, failed: Math.max(verdicts.length - passed, verdicts.length === 0 ? 1 : 0) }
 }
 
-/** A run in its own process. One that failed gives no figures, and prints why. */
+/** A run in its own process. One that failed gives no figures; the end of its output says why. */
 async function run(bench: string) {
   const file = join(dir, 'bench.jsonl')
   const chunks: Buffer[] = []
@@ -52,6 +55,6 @@ async function run(bench: string) {
     env: { ONLY: bench, BENCH_JSON: file, BENCH_QUICK: '1' },
     output: chunk => chunks.push(chunk),
   })
-  if (code !== 0) console.log(Buffer.concat(chunks).toString().trim())
+  if (code !== 0) console.log(Buffer.concat(chunks).toString().trim().split('\n').slice(-maxLines).join('\n'))
   return readBenchLines(file).filter(line => line.bench === bench)
 }

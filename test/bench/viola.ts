@@ -91,6 +91,10 @@ export async function post(url: string, body: object[]): Promise<void> {
 export async function startViola(kubeconfig: string): Promise<RunningComponent> {
   const program = join(tmpdir(), 'multinic.mjs')
   await buildProgram(program)
-  const settings = { KUBECONFIG: kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_PARALLEL: String(parallel) }
+  const settings = {
+    ...{ KUBECONFIG: kubeconfig, LISTEN_ADDR: '127.0.0.1:0', VIOLA_PARALLEL: String(parallel) },
+    // As the bare client waits: on a busy machine a write may take longer than the default of 10 s.
+    KUBE_TIMEOUT: '30s',
+  }
   return startComponent('viola', program, { ...environment(), ...settings, VIOLA_ANONYMOUS_ACCESS: 'true' })
 }

@@ -276,6 +276,7 @@ test('sysctls stay as they are if nobody knows their former values', () => {
   assert.equal(arpChanges(configured).length, 2)
   assert.deepEqual(arpChanges(without('/etc/sysctl.d/90-multinic0.conf', configured)), [])
   assert.deepEqual(arpChanges(without(recordPath(hostPaths, macOf(0)), configured)), [])
+  assert.deepEqual(arpChanges(afterPlan(withLink({ name: 'multinic3' }), [anInterface(0)])), [])
 })
 
 const directories = [hostPaths.networkManager, hostPaths.state]

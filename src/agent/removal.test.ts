@@ -201,9 +201,19 @@ test('an old record does not remove the files of the NIC that has its index now'
 })
 
 test('a copy of our file at an index that nobody uses goes, and the NIC keeps its rules', () => {
-  const copy = configured.files['/etc/netplan/90-multinic0.yaml'] ?? assert.fail('no file')
-  const observed = { ...configured, files: { ...configured.files, '/etc/netplan/95-multinic5.yaml': copy } }
-  assert.deepEqual(changesOf(planOf(observed, [anInterface(0)])), ['multinic5: remove /etc/netplan/95-multinic5.yaml'])
+  const request = [anInterface(0), anInterface(1)]
+  const both = afterPlan(aNode(2), request)
+  const copy = both.files['/etc/netplan/90-multinic0.yaml'] ?? assert.fail('no file')
+  const observed = { ...both, files: { ...both.files, '/etc/netplan/95-multinic5.yaml': copy } }
+  assert.deepEqual(changesOf(planOf(observed, request)), ['multinic5: remove /etc/netplan/95-multinic5.yaml'])
+})
+
+test('a stray file goes with the rules that it names', () => {
+  const { text: original } = configured.files['/etc/netplan/90-multinic0.yaml'] ?? assert.fail('no file')
+  const stray = text(original.replace(/ +macaddress: .*\n/, ''))
+  const observed = aNode(1, { rules: configured.rules, files: { '/etc/netplan/95-multinic5.yaml': stray } })
+  assert.ok(removalOf(observed).includes('remove rule from 10.100.0.10/32 lookup 100 priority 10100'))
+  assert.equal(removalOf(observed).at(-1), 'remove /etc/netplan/95-multinic5.yaml')
 })
 
 test('a NIC that gives its index to another one leaves the files without a MAC address to it', () => {

@@ -39,6 +39,7 @@ export interface RemovalInput {
 }
 
 export interface Removals {
+  /** Also units without changes. */
   units: Unit[]
   unremovable: { name: string; refusal: Refusal }[]
 }
@@ -65,7 +66,7 @@ export function planRemovals(input: RemovalInput): Removals {
   for (const index of allIndexes)
     if (!interfaces.some(nic => nic.index === index) && !owned.some(nic => nic.index === index))
       units.push(removeTraces(index, '', input))
-  return { units: units.filter(unit => unit.changes.length > 0), unremovable }
+  return { units, unremovable }
 }
 
 /** For devices that are stacked on the NIC. */

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encrypted } from '../../sandbox/cloud/contrabass.ts'
+import { fromWireInterfaces, specHash, type WireInterface } from '../../src/contract/interfaces.ts'
 import { sendEvent } from './viola-stream.ts'
 
 export const portsEach = 5
@@ -150,10 +151,16 @@ export interface ViolaStub extends Stub {
 
 export interface SentNode {
   nodeName: string
-  interfaces: { portId?: string }[]
+  instanceId?: string
+  interfaces: WireInterface[]
 }
 
-/** Streams what changes, like Viola. `configured`: its nodes report Configured at once. `writeMs`: each node takes so long. */
+const nodesAtOnce = 10
+
+/**
+ * Streams what changes. `configured`: its nodes report Configured at once. `writeMs`: writing a node takes so long, and the
+ * nodes are streamed before the answer, like by Viola.
+ */
 export async function startViolaStub({ configured = false, writeMs = 0 } = {}): Promise<ViolaStub> {
   const status = configured ? { status: { state: 'Configured', observedGeneration: 1 } } : {}
   let delivered = new Map<string, SentNode>()
@@ -162,22 +169,33 @@ export async function startViolaStub({ configured = false, writeMs = 0 } = {}): 
   /** One batch is written after the other. */
   let written = Promise.resolve()
   const streams = new Set<ServerResponse>()
-  const toWire = (node: SentNode) => ({ ...node, specHash: 'h', generation: 1, ...status })
+  const toWire = (node: SentNode) => ({ ...node, specHash: hashOf(node), generation: 1, ...status })
+  // The hash of a stub that writes at once costs more than the rest of its answer.
+  const hashOf = ({ nodeName, instanceId, interfaces }: SentNode) =>
+    writeMs === 0 ? 'h' : specHash({ nodeName, instanceId, interfaces: fromWireInterfaces(interfaces) })
+  const store = (node: SentNode) => {
+    delivered.set(node.nodeName, node)
+    listener(node)
+    for (const stream of streams) sendEvent(stream, 'updated', toWire(node))
+  }
+  const write = async (nodes: readonly SentNode[]) => {
+    for (let at = 0; at < nodes.length; at += nodesAtOnce) {
+      const some = nodes.slice(at, at + nodesAtOnce)
+      await sleep(some.length * writeMs)
+      some.forEach(store)
+    }
+  }
   const server = await startHttpServer(async (incoming, response, body) => {
     if (incoming.method === 'POST') {
       const nodes = JSON.parse(body) as SentNode[]
+      version++
       if (writeMs > 0) {
-        written = written.then(() => sleep(nodes.length * writeMs))
+        written = written.then(() => write(nodes))
         await written
       }
-      version++
-      for (const node of nodes) {
-        delivered.set(node.nodeName, node)
-        listener(node)
-        for (const stream of streams) sendEvent(stream, 'updated', toWire(node))
-      }
-      const results = nodes.map(({ nodeName }) => ({ nodeName, action: 'created', specHash: 'h' }))
+      const results = nodes.map(node => ({ nodeName: node.nodeName, action: 'created', specHash: hashOf(node) }))
       response.end(JSON.stringify({ applied: nodes.length, output: '', results }))
+      if (writeMs === 0) nodes.forEach(store)
       return
     }
     if (incoming.headers.accept?.includes('text/event-stream')) {

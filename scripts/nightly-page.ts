@@ -55,7 +55,7 @@ export function readNightlyRuns(): NightlyRun[] {
 /** Replaces the last run of the part. */
 export function storeNightlyRun(run: NightlyRun): void {
   const all = withRun(readNightlyRuns(), run)
-  writeFileSync(join(root, nightlyFile), `${JSON.stringify(all, null, 1)}\n`)
+  writeFileSync(join(root, nightlyFile), `${JSON.stringify(all, null, 2)}\n`)
 }
 
 export function withRun(runs: readonly NightlyRun[], run: NightlyRun): NightlyRun[] {

@@ -1,0 +1,42 @@
+/**
+ * A streaming Viola whose list the operator knows, and what its events concern.
+ */
+import assert from 'node:assert/strict'
+import type { DeliveredListOptions } from '../../src/operator/delivered-list.ts'
+import type { Concerned } from '../../src/operator/viola-client.ts'
+import { eventually } from '../support/eventually.ts'
+import { type StreamingViola, startStreamingViola } from './viola-stream.ts'
+
+export const minute = 60_000
+
+/** Follows the stream, and collects whom its events concern. */
+export function follow({ client }: StreamingViola) {
+  const stop = new AbortController()
+  const concerned: (string[] | 'all')[] = []
+  const ended = (async () => {
+    for await (const one of client.watchNodeConfigs(stop.signal)) concerned.push(namesOf(one))
+  })()
+  ended.catch(() => {})
+  return { concerned, ended, stop: () => stop.abort() }
+}
+
+function namesOf(concerned: Concerned): string[] | 'all' {
+  return concerned === 'all' ? concerned : [...concerned].toSorted()
+}
+
+export async function statesOf({ client }: StreamingViola, maxAgeMs = minute): Promise<string[]> {
+  const { nodes } = await client.list(undefined, { maxAgeMs })
+  return nodes.map(({ nodeName, generation, status }) => `${nodeName} ${generation} ${status?.state}`)
+}
+
+/** A Viola with two nodes, listed once, with an open stream that reported no difference. */
+export async function aListedViola(options?: DeliveredListOptions) {
+  const viola = await startStreamingViola(options)
+  viola.change({ nodeName: 'worker-1', sources: ['ns/a', 'ns/b'] })
+  viola.change({ nodeName: 'worker-2', sources: ['ns/b'] })
+  await statesOf(viola)
+  const watch = follow(viola)
+  await eventually(() => assert.deepEqual(watch.concerned, [[]]))
+  watch.concerned.length = 0
+  return { viola, watch, [Symbol.asyncDispose]: () => viola[Symbol.asyncDispose]() }
+}

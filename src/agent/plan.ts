@@ -354,8 +354,7 @@ function targetOf(
     rules: nic.rules.map(rule => equivalentRule(rule, now.rules)),
     altnames: altnamesOf(nic, now, observed),
     sysctls: { ...nic.sysctls, ...restoredSysctls(nic, owned, paths, observed) },
-    // With our profile NetworkManager configures the NIC as the agent would.
-    manager: now.manager === 'ours' ? 'ours' : 'none',
+    manager: now.manager,
     files: { ...files, [recordPath(paths, nic.macAddress)]: { text: recordText(record), mode: 0o600, uid: 0, gid: 0 } },
   }
 }
@@ -380,7 +379,10 @@ function restoredSysctls(
   return Object.fromEntries(Object.entries(former).filter(([key]) => isStale(key)))
 }
 
-/** NetworkManager keeps a NIC that has our profile, unless something other than files has to change. */
+/**
+ * NetworkManager keeps a NIC that has our profile, which it configures as the agent would, unless something other than files
+ * has to change.
+ */
 function changesTowards(now: NicState, target: NicState): Change[] {
   if (now.manager === 'ours') {
     const changes = changesBetween(now, target)

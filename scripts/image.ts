@@ -35,9 +35,12 @@ export interface Recipe {
   own(work: string): Promise<{ files: Record<string, ImageFile>; packages: string[] }>
 }
 
-/** Without an initial size, V8 collects the heap of a first sync four times before it is as large as it has to be. */
+/**
+ * Without an initial size, V8 collects the heap of a first sync four times before it is as large as it has to be. Each thread
+ * that helps with a collection keeps memory of its own.
+ */
 const unoptimized = [
-  ...['/usr/bin/node', '--max-semi-space-size=2', '--initial-old-space-size=36'],
+  ...['/usr/bin/node', '--max-semi-space-size=2', '--initial-old-space-size=36', '--v8-pool-size=1'],
   '/opt/multinic/multinic.mjs',
 ]
 

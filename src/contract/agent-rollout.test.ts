@@ -28,6 +28,22 @@ test('every node is in one place', () => {
   })
 })
 
+test('only a waiting node says why, and a rollout that nobody waits for says nothing', () => {
+  const counts = { nodes: 1, updated: 0, running: 0, waiting: 0, failed: 0, leftOut: 0 }
+  const { agentRollout } = waiting('Paused')
+  assert.deepEqual(agentRolloutProgress([{ state: 'Failed', agentRollout }], request), { ...counts, leftOut: 1 })
+  assert.deepEqual(agentRolloutProgress([{ state: 'Configured', agentRollout: updated }], request), {
+    ...counts,
+    updated: 1,
+  })
+  const silent: RolloutNode = { state: 'Configured', agentRollout: { request, state: 'Waiting', reason: 'Paused' } }
+  assert.deepEqual(agentRolloutProgress([silent], request), { ...counts, waiting: 1, reason: 'Paused' })
+})
+
+test('a node that was updated and lost its state is running again', () => {
+  assert.equal(agentRolloutProgress([{ agentRollout: updated }], request).running, 1)
+})
+
 test('a rollout that stopped says so first', () => {
   const nodes = ['RolloutWaiting', 'Paused', 'RolloutStopped'].map(waiting)
   assert.equal(agentRolloutProgress(nodes, request).reason, 'RolloutStopped')

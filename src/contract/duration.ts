@@ -1,7 +1,7 @@
 /**
  * Durations in Go's format (`20s`, `1h30m`, `500ms`). Free of dependencies.
  */
-const unit: Record<string, number> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
+const units = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
 /** JSON Schema pattern. The value must also be greater than zero. */
 export const durationPattern = '^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$'
@@ -11,7 +11,7 @@ export function parseDuration(text: string): number | undefined {
   if (!new RegExp(durationPattern).test(text)) return undefined
   let ms = 0
   for (const [, amount, name] of text.matchAll(/([0-9.]+)(ns|us|µs|ms|s|m|h)/g)) {
-    ms += Number(amount) * (unit[name ?? ''] ?? 0)
+    ms += Number(amount) * units[name as keyof typeof units]
   }
   return ms > 0 && Number.isFinite(ms) ? ms : undefined
 }

@@ -11,10 +11,12 @@ export function hashOf(document: unknown): string {
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(item => canonicalJson(item ?? null)).join(',')}]`
   if (typeof value === 'object' && value !== null) {
-    const entries = Object.entries(value)
-      .filter(([, item]) => item !== undefined)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-    return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item)}`).join(',')}}`
+    const object = value as Record<string, unknown>
+    const keys = Object.keys(object).filter(key => object[key] !== undefined)
+    return `{${keys
+      .sort()
+      .map(key => `${JSON.stringify(key)}:${canonicalJson(object[key])}`)
+      .join(',')}}`
   }
   return JSON.stringify(value)
 }

@@ -6,7 +6,7 @@ import { contains, type Ip, parseCidr, parseIp } from './address.ts'
 /** Removes trailing slashes. A regular expression would be quadratic, and the text may come from an attacker. */
 export function withoutSlash(url: string): string {
   let end = url.length
-  while (url.endsWith('/', end) && end > 0) end--
+  while (url.endsWith('/', end)) end--
   return url.slice(0, end)
 }
 

@@ -2,30 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeObject } from '../kube/types.ts'
 import { aConfig } from './controller.fixture.ts'
-import { factsOf, instanceIdOf, isSameMachine } from './machine.ts'
-
-const pairs: Record<string, [a: string, b: string, same: boolean]> = {
-  'equal ids': ['6f1c2a10-0001-4aaa-8bbb-000000000001', '6f1c2a10-0001-4aaa-8bbb-000000000001', true],
-  'ids in another case': ['6F1C2A10-0001-4AAA-8BBB-000000000001', '6f1c2a10-0001-4aaa-8bbb-000000000001', true],
-  'ids in the byte order of older firmware': [
-    '6f1c2a10-0001-4aaa-8bbb-000000000001',
-    '102A1C6F-0100-AA4A-8BBB-000000000001',
-    true,
-  ],
-  'ids that differ in their last group': [
-    '6f1c2a10-0001-4aaa-8bbb-000000000001',
-    '6f1c2a10-0001-4aaa-8bbb-000000000002',
-    false,
-  ],
-  'ids of another kind': ['i-0123456789abcdef0', 'i-0123456789abcdef0', true],
-  'no id': ['', '', false],
-}
-
-for (const [name, [a, b, same]] of Object.entries(pairs))
-  test(`${name} are ${same ? 'one machine' : 'two machines'}`, () => {
-    assert.equal(isSameMachine(a, b), same)
-    assert.equal(isSameMachine(b, a), same)
-  })
+import { factsOf, instanceIdOf } from './machine.ts'
 
 test('the label names the machine if the spec does not', () => {
   const labels = { 'multinic.io/instance-id': 'from-label' }
@@ -33,28 +10,9 @@ test('the label names the machine if the spec does not', () => {
   assert.equal(instanceIdOf(aConfig({ instanceId: 'from-spec', metadata: { labels } })), 'from-spec')
 })
 
-function backendWith(osImage: string, label?: string): string {
-  const labels = label === undefined ? {} : { 'multinic.io/backend': label }
-  const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a', labels }, status: { nodeInfo: { osImage } } }
-  return factsOf(node).backend
-}
-
-const images: Record<string, string> = {
-  'Ubuntu 24.04 LTS': 'netplan',
-  'Debian GNU/Linux 12 (bookworm)': 'netplan',
-  'Red Hat Enterprise Linux 9.4 (Plow)': 'networkmanager',
-  'Rocky Linux 8.9 (Green Obsidian)': 'ifcfg',
-  'CentOS Linux 7 (Core)': 'ifcfg',
-  'CentOS Stream 9': 'networkmanager',
-  '': 'netplan',
-}
-
-for (const [osImage, backend] of Object.entries(images))
-  test(`${osImage || 'an unknown system'} is ${backend}`, () => assert.equal(backendWith(osImage), backend))
-
-test('the label on the Node overrides the operating system', () => {
-  assert.equal(backendWith('Ubuntu 24.04 LTS', 'networkmanager'), 'networkmanager')
-  assert.equal(backendWith('Ubuntu 24.04 LTS', 'nonsense'), 'netplan')
+test('the backend follows from the operating system of the Node', () => {
+  const status = { nodeInfo: { osImage: 'Rocky Linux 8.9 (Green Obsidian)' } }
+  assert.equal(factsOf({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'w1' }, status }).backend, 'ifcfg')
 })
 
 test('only a node whose Ready condition is Unknown is unreachable', () => {

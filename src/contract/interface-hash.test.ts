@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inputInterface, interfaceHash } from './interface-hash.ts'
+import type { Interface } from './interfaces.ts'
+
+const nic: Interface = {
+  index: 1,
+  name: 'multinic1',
+  macAddress: 'fa:16:3e:00:00:01',
+  portId: 'port-1',
+  address: '10.0.0.1',
+  cidr: '10.0.0.0/24',
+  mtu: 1500,
+  gateway: '10.0.0.254',
+  routes: [{ destination: '10.9.0.0/16', nexthop: '10.0.0.2' }],
+}
+const unread = { networkId: 'net-1', subnetId: 'subnet-1', source: 'ns/one', alias: 'storage' }
+
+test('the agent gets every field of an interface that it reads, under the names of the wire', () => {
+  const { index, ...rest } = nic
+  assert.deepEqual(inputInterface({ ...nic, ...unread }), { id: index, ...rest })
+})
+
+/** The controller compares it with the hash in the status that an earlier version wrote. */
+test('the hash of an interface is the one of earlier versions', () => {
+  assert.equal(interfaceHash(nic), '722bc9b0c5d66a00')
+  assert.equal(interfaceHash({ ...nic, ...unread }), interfaceHash(nic))
+  assert.notEqual(interfaceHash({ ...nic, mtu: 9000 }), interfaceHash(nic))
+  assert.equal(interfaceHash({ index: 0, name: 'multinic0', macAddress: 'fa:16:3e:00:00:00' }), 'b2030dcfda15e7a7')
+})

@@ -18,6 +18,19 @@ test('a status comes from the stream, without a call, and concerns the objects w
   assert.equal(viola.lists(), 1)
 })
 
+test('a status of a config that is known is read without its interfaces', async () => {
+  await using given = await aListedViola()
+  const { viola, watch } = given
+  const { nodes: before } = await viola.client.list(undefined, { maxAgeMs: minute })
+  const status = { observedGeneration: 1, state: 'Configured' }
+  for (const stream of viola.streams)
+    sendEvent(stream, 'updated', { nodeName: 'worker-1', specHash: 'worker-1 1', generation: 1, interfaces: 9, status })
+  await eventually(() => assert.deepEqual(watch.concerned, [['ns/a', 'ns/b']]))
+  const { nodes } = await viola.client.list(undefined, { maxAgeMs: minute })
+  assert.equal(nodes[0]?.interfaces, before[0]?.interfaces)
+  assert.equal(nodes[0]?.status?.state, 'Configured')
+})
+
 test('a status does not hide who edited the node config by hand: only the list names them', async () => {
   await using given = await aListedViola()
   const { viola, watch } = given

@@ -8,12 +8,12 @@ import { fromWireInterfaces, specHash, type WireInterface } from '../contract/in
 import { equalJson } from '../contract/json.ts'
 import type { ViolaNodeConfig } from '../contract/viola.ts'
 import type { DeliveredNode } from './observed-state.ts'
-import type { Concerned, DeliveredNodes, NodeConfigEvent, PostOutcome, ViolaClient } from './viola-client.ts'
+import type { Concerned, DeliveredNodes, KnownNode, NodeConfigEvent, PostOutcome, ViolaClient } from './viola-client.ts'
 
 /** A client that asks Viola for every list. */
 export type UnsharedViola = Omit<ViolaClient, 'list' | 'watchNodeConfigs'> & {
   list(signal?: AbortSignal): Promise<DeliveredNodes>
-  watchNodeConfigs(signal: AbortSignal): AsyncIterable<NodeConfigEvent>
+  watchNodeConfigs(signal: AbortSignal, known: KnownNode): AsyncIterable<NodeConfigEvent>
 }
 
 interface KnownList {
@@ -179,7 +179,8 @@ export function withDeliveredList(
     },
     async *watchNodeConfigs(signal) {
       try {
-        for await (const event of viola.watchNodeConfigs(signal)) yield concernedBy(event)
+        const knownNode: KnownNode = nodeName => known?.byName.get(nodeName)
+        for await (const event of viola.watchNodeConfigs(signal, knownNode)) yield concernedBy(event)
       } finally {
         isStreaming = false
         outdated++

@@ -72,8 +72,11 @@ export interface ViolaApi {
   ): Promise<'removed' | 'conflict' | 'unsupported'>
   clusterNodes: ViolaClient['clusterNodes']
   watchClusterNodes: ViolaClient['watchClusterNodes']
-  watchNodeConfigs(signal: AbortSignal): AsyncIterable<NodeConfigEvent>
+  /** A node whose config is known keeps its interfaces: a status, the usual event, is a small part of a node config. */
+  watchNodeConfigs(signal: AbortSignal, known?: KnownNode): AsyncIterable<NodeConfigEvent>
 }
+
+export type KnownNode = (nodeName: string) => DeliveredNode | undefined
 
 /** `synced` is the first: whether the last list still has the version of the cluster. Then every change of a node config. */
 export type NodeConfigEvent =
@@ -235,7 +238,7 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
       }
     },
 
-    async *watchNodeConfigs(signal) {
+    async *watchNodeConfigs(signal, known) {
       // An earlier version ignores `since` and sends all node configs first: too much for a large cluster.
       const stream = streams.stream({
         method: 'GET',
@@ -245,7 +248,7 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
       })
       let isSynced = false
       for await (const { type, data, length } of eventsIn(stream)) {
-        if (isSynced) yield { type: type === 'deleted' ? type : 'changed', node: readNode(data), length }
+        if (isSynced) yield { type: type === 'deleted' ? type : 'changed', node: readNode(data, known), length }
         else if (type !== 'synced') throw new ViolaError('viola: this version does not stream changes alone')
         else yield { type, isListed: last !== undefined && last.etag === `"${versionIn(data)}"` }
         isSynced = true
@@ -298,8 +301,11 @@ async function readPage(
   if (items.length > 0 && into.size === count) throw new ViolaError('viola: the list repeats its node configs')
 }
 
-function readNode(item: unknown): DeliveredNode {
-  const parsed = violaNode.safeParse(item)
+function readNode(item: unknown, known: KnownNode = () => undefined): DeliveredNode {
+  const claimed = item as Partial<DeliveredNode> | null
+  const before = typeof claimed?.nodeName === 'string' ? known(claimed.nodeName) : undefined
+  const isSame = before?.specHash === claimed?.specHash && before?.generation === claimed?.generation
+  const parsed = violaNode.safeParse(before && isSame ? { ...claimed, interfaces: [] } : item)
   if (!parsed.success) throw unusable()
   const { interfaces, nodeName, instanceId, instanceName, specHash, generation, status, editedBy } = parsed.data
   const providerName = shownName(parsed.data.providerName ?? '')
@@ -307,7 +313,7 @@ function readNode(item: unknown): DeliveredNode {
     nodeName,
     specHash,
     generation,
-    interfaces: fromWireInterfaces(interfaces).map(withSharedTexts),
+    interfaces: before && isSame ? before.interfaces : fromWireInterfaces(interfaces).map(withSharedTexts),
     ...(instanceId !== undefined && { instanceId }),
     ...(instanceName !== undefined && { instanceName }),
     ...(providerName && { providerName }),

@@ -100,3 +100,23 @@ test('a flood of unknown tokens does not keep out a caller whose last review is 
   await Promise.all(flood)
   gate = undefined
 })
+
+test('a review on a connection without an answer is repeated, and one that fails twice is a 503', async t => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let silent = 1
+  const silentAtFirst = await serve(async (_, response) => {
+    if (silent-- > 0) await promise
+    json(response, 201, { status: { allowed: true } })
+  })
+  const some = openReviews(connectKube({ server: silentAtFirst.url }, { requestTimeoutMs: 200 }), 'multinic')
+  t.after(async () => {
+    resolve()
+    await some.close()
+    await silentAtFirst.close()
+  })
+  const jane = { user: 'jane', groups: [] }
+  assert.equal(await some.isAllowed(jane, right), true)
+  silent = 2
+  await assert.rejects(some.isAllowed(jane, { ...right, name: 'p2' }), { status: 503, message: /no response within/ })
+  assert.equal(silentAtFirst.requests.length, 4)
+})

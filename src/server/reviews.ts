@@ -5,7 +5,9 @@
 import { createHash } from 'node:crypto'
 import { connectKube, type KubeClient } from '../kube/client.ts'
 import { type InClusterEnvironment, inClusterAccess, loadKubeconfig } from '../kube/config.ts'
+import { isRetryable } from '../kube/errors.ts'
 import { messageOf } from '../runtime/errors.ts'
+import { retry } from '../runtime/retry.ts'
 import type { StartCall } from '../telemetry/client-metrics.ts'
 import { createReviewCache } from './review-cache.ts'
 import { HttpProblem } from './server.ts'
@@ -61,10 +63,12 @@ export function openReviews(kube: KubeClient, audience: string, now?: () => numb
   const users = createReviewCache<User | undefined>({ validMs: tokenMs, ...clock })
   const rights = createReviewCache<boolean>({ validMs: rightMs, maxEntries: 10_000, ...clock })
 
+  /** A review changes nothing, so it may be repeated: the connection may be to an API server that is gone. */
   async function post<T>(apiVersion: string, kind: string, spec: object): Promise<T> {
     try {
       const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`
-      return (await kube.raw('POST', path, { apiVersion, kind, spec })).body as T
+      const review = async () => (await kube.raw('POST', path, { apiVersion, kind, spec })).body as T
+      return await retry(review, { attempts: 2, firstMs: 200, maxMs: 1_000, isRetryable })
     } catch (error) {
       throw new HttpProblem(503, `cannot check the caller with a ${kind}: ${messageOf(error)}`)
     }
@@ -114,13 +118,16 @@ export function openReviews(kube: KubeClient, audience: string, now?: () => numb
   }
 }
 
+/** A caller waits for two of them at most. */
+const requestTimeoutMs = 10_000
+
 /** The cluster of KUBECONFIG, or the cluster that this process runs in. */
 export async function connectOwnCluster(
   env: InClusterEnvironment & { KUBECONFIG?: string | undefined },
   startCall?: StartCall,
 ): Promise<KubeClient> {
   const access = env.KUBECONFIG ? await loadKubeconfig(env.KUBECONFIG) : inClusterAccess(env)
-  return connectKube(access, { attempts: 2, maxRetryDelayMs: 1_000, startCall })
+  return connectKube(access, { requestTimeoutMs, attempts: 2, maxRetryDelayMs: 1_000, startCall })
 }
 
 function digestOf(text: string): string {

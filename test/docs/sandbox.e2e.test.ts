@@ -22,8 +22,13 @@ let status: SandboxStatus
 let running = false
 let replacements: Partial<Record<keyof typeof replacedInSandbox, string>> = {}
 
-/** OpenstackConfigs are in the management cluster, everything else in the Biz cluster. Watches end after a moment. */
+/**
+ * OpenstackConfigs are in the management cluster, everything else in the Biz cluster. Watches end after a moment. A reader looks
+ * at the status when the agents have ended.
+ */
 const functions = `
+settle() { for _ in {1..150}; do ./bin/multinic sandbox status | grep -q '^sandbox ready' && return; sleep 0.2; done; }
+sudo() { case "$*" in *' sandbox status') settle ;; esac; "$@"; }
 kubectl() {
   case " $* " in
     *' osc '* | *' config/samples/ '*) local -x KUBECONFIG=$MANAGEMENT ;;

@@ -84,6 +84,7 @@ test('a cidr with host bits names its network', () => {
   assert.equal(contains(cidr, parseIp('192.168.101.0') ?? never()), false)
   assert.equal(contains(cidr, parseIp('::1') ?? never()), false)
   assert.equal(contains(parseCidr('0.0.0.0/0') ?? never(), parseIp('::1') ?? never()), false)
+  for (const longest of ['10.0.0.1/32', 'fd00::1/128']) assert.equal(networkOf(parseCidr(longest) ?? never()), longest)
   for (const bad of [
     '10.0.0.0',
     '123',

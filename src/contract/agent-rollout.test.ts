@@ -37,7 +37,9 @@ test('only a waiting node says why, and a rollout that nobody waits for says not
     updated: 1,
   })
   const silent: RolloutNode = { state: 'Configured', agentRollout: { request, state: 'Waiting', reason: 'Paused' } }
-  assert.deepEqual(agentRolloutProgress([silent], request), { ...counts, waiting: 1, reason: 'Paused' })
+  assert.deepEqual(agentRolloutProgress([{ state: 'Configured' }, silent], request), {
+    ...{ ...counts, nodes: 2, waiting: 2, reason: 'Paused' },
+  })
 })
 
 test('a node that was updated and lost its state is running again', () => {

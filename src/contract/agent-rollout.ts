@@ -24,8 +24,8 @@ export interface RolloutProgress {
 export function agentRolloutProgress(nodes: readonly RolloutNode[], request: string): RolloutProgress {
   const places = nodes.map(node => placeOf(node, request))
   const count = (place: Place) => places.filter(one => one === place).length
-  const waiting = nodes.flatMap(({ agentRollout }, at) => (places[at] === 'waiting' && agentRollout) || [])
-  const shown = waiting.find(({ reason }) => reason === 'RolloutStopped') ?? waiting.find(({ reason }) => reason)
+  const waiting = nodes.filter((_, at) => places[at] === 'waiting').map(({ agentRollout }) => agentRollout)
+  const shown = waiting.find(one => one?.reason === 'RolloutStopped') ?? waiting.find(one => one?.reason)
   return {
     nodes: nodes.length,
     updated: count('updated'),

@@ -34,6 +34,7 @@ test('the label on the Node overrides the operating system', () => {
     ['netplan', 'networkmanager', 'ifcfg'].map(label => backendWith('CentOS Stream 9', label)),
     ['netplan', 'networkmanager', 'ifcfg'],
   )
+  assert.equal(backendWith('Ubuntu 24.04 LTS', 'networkmanager'), 'networkmanager')
   assert.equal(backendWith('Ubuntu 24.04 LTS', 'ifcfg'), 'ifcfg')
   assert.equal(backendWith('Ubuntu 24.04 LTS', 'nonsense'), 'netplan')
 })

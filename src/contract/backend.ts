@@ -12,9 +12,10 @@ export const backendLabel = 'multinic.io/backend'
 export function backendOf(node: { metadata: ObjectMeta; status?: { nodeInfo?: { osImage?: string } } }): Backend {
   const label = node.metadata.labels?.[backendLabel]
   if (label === 'netplan' || label === 'networkmanager' || label === 'ifcfg') return label
+  // Stryker disable next-line StringLiteral: any text outside the family is the same.
   const osImage = node.status?.nodeInfo?.osImage ?? ''
   const family = /red hat|rhel|centos|rocky|alma|oracle|fedora/i
   if (!family.test(osImage)) return 'netplan'
-  const version = /\b(\d+)(\.\d+)*\b/.exec(osImage)?.[1]
+  const version = /\b\d+\b/.exec(osImage)?.[0]
   return version === '7' || version === '8' ? 'ifcfg' : 'networkmanager'
 }

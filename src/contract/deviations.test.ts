@@ -155,6 +155,21 @@ test('each field of a request that could not be delivered is listed beside what 
   )
 })
 
+test('of several interfaces, each is compared with its own request', () => {
+  const both = [delivered(1), delivered(2, { portId: 'port-2' })]
+  const shown = compared({ interfaces: both, requested: both }).map(({ requested }) => requested.name)
+  assert.deepEqual(shown, ['multinic1', 'multinic2'])
+})
+
+test('what nobody requested does not differ', () => {
+  const observed = { name: 'multinic1', mtu: 1500, addresses: ['10.0.0.1/24'] }
+  const state = { macAddress: mac(1), status: 'Configured' as const, observed }
+  assert.deepEqual(
+    compared({ interfaces: [delivered(1)] }, state).map(({ differences }) => differences),
+    [[]],
+  )
+})
+
 test('a port keeps its identity with a new MAC address; without a port, the MAC address is the identity', () => {
   const shown = (before: object, after: object) =>
     compared({ interfaces: [before], requested: [after] } as Partial<InventoryRecord['config']>).map(

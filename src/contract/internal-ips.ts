@@ -9,7 +9,7 @@ export const internalIpRemedy =
 
 /** In canonical notation, in the order of the Node. */
 export function internalIpsOf(node: { status?: { addresses?: { type: string; address: string }[] } }): string[] {
-  const found = (node.status?.addresses ?? []).filter(({ type }) => type === 'InternalIP')
+  const found = node.status?.addresses?.filter(({ type }) => type === 'InternalIP') ?? []
   return [...new Set(found.flatMap(({ address }) => canonical(address) ?? []))]
 }
 

@@ -35,6 +35,7 @@ const spellings: Record<string, string[]> = {
   'x6f1c2a10-0001-4aaa-8bbb-000000000001': ['x6f1c2a10-0001-4aaa-8bbb-000000000001'],
   '6f1c2a10-0001-4aaa-': ['6f1c2a10-0001-4aaa-'],
   '6f1c2a10-0001-4aaa-\nx': ['6f1c2a10-0001-4aaa-\nx'],
+  '6f1c2a10-0001-4aaa-8\nx': ['6f1c2a10-0001-4aaa-8\nx'],
   ' ': [],
 }
 

@@ -8,11 +8,10 @@
  */
 export function spellingsOf(uuid: string): string[] {
   const text = uuid.trim().toLowerCase()
-  const groups = /^([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-(.+)$/.exec(text)
-  if (!groups) return text ? [text] : []
-  const [, a = '', b = '', c = '', rest = ''] = groups
-  const other = `${swapped(a)}-${swapped(b)}-${swapped(c)}-${rest}`
-  return other === text ? [text] : [text, other]
+  if (!text) return []
+  const firstGroups = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-(?=.+$)/
+  const other = text.replace(firstGroups, groups => groups.split('-').map(swapped).join('-'))
+  return [...new Set([text, other])]
 }
 
 export function isSameMachine(a: string, b: string): boolean {
@@ -21,7 +20,5 @@ export function isSameMachine(a: string, b: string): boolean {
 }
 
 function swapped(hex: string): string {
-  let bytes = ''
-  for (let at = hex.length; at > 0; at -= 2) bytes += hex.slice(at - 2, at)
-  return bytes
+  return (hex.match(/../g) ?? []).reverse().join('')
 }

@@ -73,7 +73,7 @@ const nodeNames: Record<string, string | undefined> = {
 }
 
 for (const [name, error] of Object.entries(nodeNames))
-  test(`${JSON.stringify(name)} ${error ? 'cannot' : 'can'} be the name of a node`, () => {
+  test(`the name of a node: ${error ?? JSON.stringify(name)}`, () => {
     assert.equal(nodeNameError(name), error)
     assert.equal(isDotSegment(name), error?.endsWith('relative path') ?? false)
   })

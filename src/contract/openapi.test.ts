@@ -70,6 +70,14 @@ test('parameters are those of the path, then of the query, then headers', () => 
   })
 })
 
+test('a parameter that no list requires is optional', () => {
+  assert.deepEqual(operation({ query: { q: 'Any text.' } }), {
+    summary: 'All nodes.',
+    parameters: [{ name: 'q', in: 'query', description: 'Any text.', required: false, schema: { type: 'string' } }],
+    responses: {},
+  })
+})
+
 test('bodies, answers and problems have their media types and schemas', () => {
   // What a caller may leave out has a value in the answer.
   const body = z.object({ mtu: z.int32().default(1500) })

@@ -4,7 +4,7 @@
 import * as z from 'zod'
 import { maxInterfaces } from './interface-fields.ts'
 import type { KubeObject, Resource } from './object.ts'
-import { renumberStatus } from './renumber.ts'
+import { renumberStatus } from './renumber-status.ts'
 import { settings } from './settings.ts'
 import { conditions, dnsLabel, generation, opaqueId, timestamp } from './text.ts'
 

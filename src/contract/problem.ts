@@ -40,8 +40,7 @@ function findLongList(value: unknown, maxLength: number): { path: PropertyKey[];
   if (Array.isArray(value) && value.length > maxLength) return { path: [], length: value.length }
   if (typeof value !== 'object' || value === null) return undefined
   for (const key of Object.keys(value)) {
-    const entry = (value as Record<string, unknown>)[key]
-    const found = typeof entry === 'object' && entry !== null ? findLongList(entry, maxLength) : undefined
+    const found = findLongList((value as Record<string, unknown>)[key], maxLength)
     if (!found) continue
     found.path.push(Array.isArray(value) ? Number(key) : key)
     return found

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { maxMoves, parseRenumberRequest, renumberRequestId } from './renumber.ts'
+import * as z from 'zod'
+import { interfaceName, maxMoves, parseRenumberRequest, renumberRequestId } from './renumber.ts'
 
 const move = { nodeName: 'worker-1', portId: 'port-1', to: 'multinic3' }
 const request = { requestedAt: '2026-01-01T00:00:00Z', moves: [move] }
@@ -38,6 +39,12 @@ for (const [name, given] of Object.entries(refused))
 
 test('an annotation that is not JSON is no request', () => {
   for (const text of ['', 'now', '{"moves":', 'null']) assert.equal(parseRenumberRequest(text), undefined, text)
+})
+
+/** It is also part of the status, and the API server checks only this. */
+test('the API server knows length and pattern of the name of an interface', () => {
+  const { maxLength, pattern } = z.toJSONSchema(interfaceName)
+  assert.deepEqual([maxLength, pattern], [9, '^multinic[0-9]$'])
 })
 
 /** The status of an earlier operator names its request by this ID. */

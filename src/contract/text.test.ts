@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { z } from 'zod'
+import * as z from 'zod'
 import * as text from './text.ts'
 
 type Values = readonly unknown[]
@@ -46,6 +46,24 @@ for (const [name, [schema, accepted, refused]] of Object.entries(schemas)) {
     for (const value of refused) assert.equal(schema.safeParse(value).success, false, String(value))
   })
 }
+
+/** The API server checks only this. */
+const bounds: Record<string, [schema: z.ZodType, maxLength: number, pattern: string]> = {
+  'a MAC address': [text.macAddress, 17, '^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$'],
+  'an IP address': [text.ipAddress, 45, '^[0-9A-Fa-f:.]+$'],
+  'a network or address in CIDR form': [text.cidr, 49, '^[0-9A-Fa-f:.]+\\/[0-9]{1,3}$'],
+}
+
+for (const [name, [schema, maxLength, pattern]] of Object.entries(bounds))
+  test(`the API server knows length and pattern of ${name}`, () => {
+    const { maxLength: max, pattern: regexp } = z.toJSONSchema(schema)
+    assert.deepEqual([max, regexp], [maxLength, pattern])
+  })
+
+test('kubectl explain shows what a MAC address and a condition are', () => {
+  assert.equal(text.macAddress.meta()?.description, 'MAC address: six hex pairs with colons, in either case.')
+  assert.equal(text.condition.meta()?.description, 'One aspect of the state, with its reason and a message.')
+})
 
 test('a value of the right letters that is no address is refused with what to write', () => {
   const messages = (schema: z.ZodType, value: string) => schema.safeParse(value).error?.issues.map(one => one.message)

@@ -3,7 +3,7 @@
  */
 
 import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
-import type { RenumberStatus } from '../contract/renumber.ts'
+import type { RenumberStatus } from '../contract/renumber-status.ts'
 import { withoutSlash } from '../contract/url.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { SyncSettings } from './config.ts'

@@ -4,7 +4,7 @@
  */
 
 import { type Interface, interfaceIndex, interfaceName } from '../contract/interfaces.ts'
-import type { MoveInProgress } from '../contract/renumber.ts'
+import type { MoveInProgress } from '../contract/renumber-status.ts'
 import { shownName } from '../contract/truncate.ts'
 import { byPreference, type Candidate, indexes, type ReservedByOthers, reservedByOthers } from './interface-indexes.ts'
 import type { Observed } from './observed-state.ts'

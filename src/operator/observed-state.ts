@@ -3,7 +3,7 @@
  */
 import type { Interface } from '../contract/interfaces.ts'
 import type { NodeConfigStatus } from '../contract/node-config.ts'
-import type { MoveInProgress } from '../contract/renumber.ts'
+import type { MoveInProgress } from '../contract/renumber-status.ts'
 import type { ViolaClusterNode } from '../contract/viola.ts'
 import type { Network, Port, Subnet } from './cloud.ts'
 

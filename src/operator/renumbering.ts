@@ -7,13 +7,8 @@
  */
 import { interfaceHash } from '../contract/interface-hash.ts'
 import type { Interface } from '../contract/interfaces.ts'
-import {
-  type MoveInProgress,
-  parseRenumberRequest,
-  type RenumberRequest,
-  type RenumberStatus,
-  renumberRequestId,
-} from '../contract/renumber.ts'
+import { parseRenumberRequest, type RenumberRequest, renumberRequestId } from '../contract/renumber.ts'
+import type { MoveInProgress, RenumberStatus } from '../contract/renumber-status.ts'
 import { truncate } from '../contract/truncate.ts'
 import type { Move } from './moves.ts'
 import type { DeliveredNode } from './observed-state.ts'

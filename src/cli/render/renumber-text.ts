@@ -2,7 +2,7 @@
  * Text of `renumber`: the moves, what speaks against them, and the requests of the objects. Pure.
  */
 import type { PlanAnswer } from '../../contract/operator-api.ts'
-import type { RenumberStatus } from '../../contract/renumber.ts'
+import type { RenumberStatus } from '../../contract/renumber-status.ts'
 import type { RenderOptions } from '../output.ts'
 import { type Cell, table } from './table.ts'
 

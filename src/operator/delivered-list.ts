@@ -199,7 +199,12 @@ function withReported({ status: _, providerName: __, ...config }: DeliveredNode,
   return { ...config, ...reported(node) }
 }
 
-function sentHash({ nodeName, instanceId, interfaces }: ViolaNodeConfig): string {
+/** The hash that Viola computes for a node of a POST. */
+export function sentHash({
+  nodeName,
+  instanceId,
+  interfaces,
+}: Pick<ViolaNodeConfig, 'nodeName' | 'instanceId' | 'interfaces'>): string {
   return specHash({ nodeName, instanceId, interfaces: fromWireInterfaces(interfaces as WireInterface[]) })
 }
 

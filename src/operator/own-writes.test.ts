@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { aListedViola, minute, statesOf } from '../../test/operator/listed-viola.ts'
 import { sendEvent, startStreamingViola, toWire } from '../../test/operator/viola-stream.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { fromWireInterfaces, specHash, type WireInterface } from '../contract/interfaces.ts'
 import type { ViolaNodeConfig } from '../contract/viola.ts'
+import { sentHash } from './delivered-list.ts'
 
 test('without a stream, a list is read again after a write, also after one that ends while it is read', async () => {
   await using viola = await startStreamingViola()
@@ -64,21 +64,17 @@ async function postWithEvent(
     const { interfaces } = node
     const reported = { nodeName: node.nodeName, specHash: hash(node), generation, interfaces }
     for (const stream of viola.streams) sendEvent(stream, type, reported)
-    return { nodeName: node.nodeName, action: 'updated', specHash: hashOfSent(node) }
+    return { nodeName: node.nodeName, action: 'updated', specHash: sentHash(node) }
   }
   viola.beforeAnswer = () => eventually(() => assert.equal(watch.concerned.length, 1))
   await viola.client.post([aNode('worker-1', 'ns/c')])
   viola.beforeAnswer = async () => {}
 }
 
-function hashOfSent({ nodeName, interfaces }: ViolaNodeConfig): string {
-  return specHash({ nodeName, interfaces: fromWireInterfaces(interfaces as WireInterface[]) })
-}
-
 test('an event of our own write that comes before the answer is no change of somebody else', async () => {
   await using given = await aListedViola()
   const { viola, watch } = given
-  await postWithEvent(given, { generation: 5, hash: hashOfSent })
+  await postWithEvent(given, { generation: 5, hash: sentHash })
   assert.deepEqual(watch.concerned, [[]])
   assert.deepEqual(await statesOf(viola), ['worker-1 5 undefined', 'worker-2 1 Pending'])
   assert.equal(viola.lists(), 1)

@@ -302,10 +302,8 @@ async function readPage(
 }
 
 function readNode(item: unknown, known: KnownNode = () => undefined): DeliveredNode {
-  const claimed = item as Partial<DeliveredNode> | null
-  const before = typeof claimed?.nodeName === 'string' ? known(claimed.nodeName) : undefined
-  const isSame = before?.specHash === claimed?.specHash && before?.generation === claimed?.generation
-  const parsed = violaNode.safeParse(before && isSame ? { ...claimed, interfaces: [] } : item)
+  const unchanged = withSameConfig(item, known)
+  const parsed = violaNode.safeParse(unchanged ? { ...(item as object), interfaces: [] } : item)
   if (!parsed.success) throw unusable()
   const { interfaces, nodeName, instanceId, instanceName, specHash, generation, status, editedBy } = parsed.data
   const providerName = shownName(parsed.data.providerName ?? '')
@@ -313,13 +311,20 @@ function readNode(item: unknown, known: KnownNode = () => undefined): DeliveredN
     nodeName,
     specHash,
     generation,
-    interfaces: before && isSame ? before.interfaces : fromWireInterfaces(interfaces).map(withSharedTexts),
+    interfaces: unchanged?.interfaces ?? fromWireInterfaces(interfaces).map(withSharedTexts),
     ...(instanceId !== undefined && { instanceId }),
     ...(instanceName !== undefined && { instanceName }),
     ...(providerName && { providerName }),
     ...(status !== undefined && { status }),
     ...(editedBy !== undefined && { editedBy }),
   }
+}
+
+/** The known node of this name, if the item claims to have its config. */
+function withSameConfig(item: unknown, known: KnownNode): DeliveredNode | undefined {
+  const { nodeName, specHash, generation } = (item ?? {}) as Partial<DeliveredNode>
+  const before = typeof nodeName === 'string' ? known(nodeName) : undefined
+  return before?.specHash === specHash && before?.generation === generation ? before : undefined
 }
 
 const repeating = ['cidr', 'gateway', 'networkId', 'networkName', 'subnetId', 'subnetName', 'source'] as const

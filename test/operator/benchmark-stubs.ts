@@ -5,7 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encrypted } from '../../sandbox/cloud/contrabass.ts'
-import { fromWireInterfaces, specHash, type WireInterface } from '../../src/contract/interfaces.ts'
+import type { WireInterface } from '../../src/contract/interfaces.ts'
+import { sentHash } from '../../src/operator/delivered-list.ts'
 import { sendEvent } from './viola-stream.ts'
 
 export const portsEach = 5
@@ -171,8 +172,7 @@ export async function startViolaStub({ configured = false, writeMs = 0 } = {}): 
   const streams = new Set<ServerResponse>()
   const toWire = (node: SentNode) => ({ ...node, specHash: hashOf(node), generation: 1, ...status })
   // The hash of a stub that writes at once costs more than the rest of its answer.
-  const hashOf = ({ nodeName, instanceId, interfaces }: SentNode) =>
-    writeMs === 0 ? 'h' : specHash({ nodeName, instanceId, interfaces: fromWireInterfaces(interfaces) })
+  const hashOf = (node: SentNode) => (writeMs === 0 ? 'h' : sentHash(node))
   const store = (node: SentNode) => {
     delivered.set(node.nodeName, node)
     listener(node)

@@ -156,6 +156,8 @@ export interface SentNode {
   interfaces: WireInterface[]
 }
 
+type StoredNode = SentNode & { specHash: string }
+
 const nodesAtOnce = 10
 
 /**
@@ -164,21 +166,21 @@ const nodesAtOnce = 10
  */
 export async function startViolaStub({ configured = false, writeMs = 0 } = {}): Promise<ViolaStub> {
   const status = configured ? { status: { state: 'Configured', observedGeneration: 1 } } : {}
-  let delivered = new Map<string, SentNode>()
+  let delivered = new Map<string, StoredNode>()
   let version = 0
   let listener = (_: SentNode) => {}
   /** One batch is written after the other. */
   let written = Promise.resolve()
   const streams = new Set<ServerResponse>()
-  const toWire = (node: SentNode) => ({ ...node, specHash: hashOf(node), generation: 1, ...status })
+  const toWire = (node: StoredNode) => ({ ...node, generation: 1, ...status })
   // The hash of a stub that writes at once costs more than the rest of its answer.
-  const hashOf = (node: SentNode) => (writeMs === 0 ? 'h' : sentHash(node))
-  const store = (node: SentNode) => {
+  const hashed = (node: SentNode): StoredNode => ({ ...node, specHash: writeMs === 0 ? 'h' : sentHash(node) })
+  const store = (node: StoredNode) => {
     delivered.set(node.nodeName, node)
     listener(node)
     for (const stream of streams) sendEvent(stream, 'updated', toWire(node))
   }
-  const write = async (nodes: readonly SentNode[]) => {
+  const write = async (nodes: readonly StoredNode[]) => {
     for (let at = 0; at < nodes.length; at += nodesAtOnce) {
       const some = nodes.slice(at, at + nodesAtOnce)
       await sleep(some.length * writeMs)
@@ -187,13 +189,13 @@ export async function startViolaStub({ configured = false, writeMs = 0 } = {}): 
   }
   const server = await startHttpServer(async (incoming, response, body) => {
     if (incoming.method === 'POST') {
-      const nodes = JSON.parse(body) as SentNode[]
+      const nodes = (JSON.parse(body) as SentNode[]).map(hashed)
       version++
       if (writeMs > 0) {
         written = written.then(() => write(nodes))
         await written
       }
-      const results = nodes.map(node => ({ nodeName: node.nodeName, action: 'created', specHash: hashOf(node) }))
+      const results = nodes.map(({ nodeName, specHash }) => ({ nodeName, action: 'created', specHash }))
       response.end(JSON.stringify({ applied: nodes.length, output: '', results }))
       if (writeMs === 0) nodes.forEach(store)
       return

@@ -1,5 +1,7 @@
 /** The watcher of chaos reports each guarantee that a test breaks. */
 import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { run } from '../../sandbox/exec.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
@@ -59,6 +61,14 @@ test('the watcher reports a foreign address on the primary NIC', async () => {
   await run('ip', ['-n', netns, 'address', 'add', '192.0.2.77/32', 'dev', primary])
   await expectViolation(/G1: worker-1/)
   await run('ip', ['-n', netns, 'address', 'delete', '192.0.2.77/32', 'dev', primary])
+})
+
+test('the watcher reports a foreign file with other content of the same length', async () => {
+  const file = join(system.sandbox.nodes.get(vm)?.root ?? '', 'etc/netplan/50-cloud-init.yaml')
+  const text = await readFile(file, 'utf8')
+  await writeFile(file, text.replace('dhcp4: true', 'dhcp6: true'))
+  await expectViolation(/G1: worker-1/)
+  await writeFile(file, text)
 })
 
 test('the watcher reports a changed interface index', async () => {

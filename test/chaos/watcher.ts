@@ -4,6 +4,7 @@
  * G1: foreign configuration of a node stays unchanged. G2: no requested interface is removed. G3: a port keeps its interface
  * index, and an index belongs to one port. At most one of our Jobs runs on a node.
  */
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
@@ -120,7 +121,7 @@ function isFinished({ metadata, status }: JobObject): boolean {
   return ended === true || metadata.deletionTimestamp !== undefined
 }
 
-/** Everything on a node that is not ours, as text. */
+/** Everything on a node that is not ours, as text. A file counts with the hash of its content. */
 function foreignIn({ nics, rules, routes, files }: NodeState, { macAddresses }: Model): string {
   const ours = new Set(nics.filter(nic => macAddresses.has(nic.macAddress)).map(nic => nic.name))
   const isOurs = (route: string) => ourTable.test(route) || ours.has(/ dev (\S+)$/.exec(route)?.[1] ?? '')
@@ -132,6 +133,6 @@ function foreignIn({ nics, rules, routes, files }: NodeState, { macAddresses }: 
     ...routes.filter(route => !isOurs(route)),
     ...Object.entries(files)
       .filter(([path]) => !path.includes('multinic'))
-      .map(([path, text]) => `${path} ${text.length}`),
+      .map(([path, text]) => `${path} ${createHash('sha256').update(text).digest('hex')}`),
   ].join('\n')
 }

@@ -8,7 +8,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Server } from '../cloud/state.ts'
 import { boot } from './boot.ts'
-import type { HostNic, HostOptions, NodeHost } from './host.ts'
+import type { RunningContainer } from './container.ts'
+import type { Container, HostNic, HostOptions, NodeHost } from './host.ts'
 import { mountsOf } from './volumes.ts'
 
 const primaryName = 'ens3'
@@ -18,6 +19,8 @@ export function namespaceHost({ state, fabric, server, root, address, subnet, pr
   const namespace = `${state.prefix}${server.name}`
   const prefixLength = subnet.cidr.split('/')[1]
   const plugged = new Set<string>()
+  /** Containers of this boot, also those that are starting. */
+  const containers = new Set<Promise<RunningContainer>>()
   let bootID = ''
 
   async function plug({ slot, ...nic }: HostNic): Promise<void> {
@@ -28,6 +31,26 @@ export function namespaceHost({ state, fabric, server, root, address, subnet, pr
   async function unplug(portId: string): Promise<void> {
     plugged.delete(portId)
     await fabric.unplug(portId)
+  }
+
+  function start(container: Container): Promise<RunningContainer> {
+    const started = machine.start({
+      ...container,
+      ...{ namespace, hostname: server.name, sysClass: join(root, 'sys/class') },
+    })
+    containers.add(started)
+    const forget = () => containers.delete(started)
+    started.then(({ ended }) => ended).then(forget, forget)
+    return started
+  }
+
+  /** A container that was starting may have entered the old namespace after its processes were killed. */
+  async function powerOff(): Promise<void> {
+    for (const portId of plugged) await unplug(portId)
+    await machine.removeNamespace(namespace)
+    const started = await Promise.allSettled(containers)
+    for (const result of started) if (result.status === 'fulfilled') result.value.signal('SIGKILL')
+    await Promise.allSettled(started.map(result => result.status === 'fulfilled' && result.value.ended))
   }
 
   async function powerOn(): Promise<void> {
@@ -51,8 +74,7 @@ export function namespaceHost({ state, fabric, server, root, address, subnet, pr
     async boot(nics) {
       const hasFiles = existsSync(root)
       if (!hasFiles) await makeRoot(root, server, primary.macAddress)
-      for (const portId of plugged) await unplug(portId)
-      await machine.removeNamespace(namespace)
+      await powerOff()
       await powerOn()
       for (const nic of nics) await plug(nic)
       if (hasFiles) await boot({ machine, namespace, root, log })
@@ -60,8 +82,7 @@ export function namespaceHost({ state, fabric, server, root, address, subnet, pr
     plug,
     unplug,
     mounts: pod => mountsOf(pod, path => machine.hostPath(root, path)),
-    start: container =>
-      machine.start({ ...container, namespace, hostname: server.name, sysClass: join(root, 'sys/class') }),
+    start,
     remove: () => machine.removeNamespace(namespace),
   }
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { silent } from '../../src/telemetry/log.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import {
   addPort,
   addServer,
@@ -16,6 +17,7 @@ import {
 } from '../cloud/state.ts'
 import { ipBatch, ipJson, run } from '../exec.ts'
 import { makeStateDir, type StateDir, stateDir, stopAndRemove } from '../lifecycle/state-dir.ts'
+import { file } from './container.ts'
 import { createFabric, type Fabric } from './fabric.ts'
 import { createNode, type SandboxNode } from './node.ts'
 
@@ -159,4 +161,24 @@ test('a reboot creates unconfigured NICs and a new boot id, and applies only the
   )
   assert.equal((await inNode(node, 'cat', '/proc/sys/net/ipv4/conf/multinic0/arp_ignore')).trim(), '1')
   await inNode(node, 'ping', '-c1', '-W2', '-I', address ?? '', '10.10.0.1')
+})
+
+test('a reboot ends the containers that are starting', async () => {
+  const node = at(0)
+  // Each mount delays the start: the containers enter the node before, during and after the removal of its namespace.
+  const ended: number[] = []
+  for (const index of [0, 1, 2, 3])
+    node
+      .start({
+        dir: state.path('containers', String(index)),
+        spec: { containers: [] },
+        ...{ command: ['/bin/sleep', '60'], env: {}, capabilities: [], terminationMessagePath: '/dev/termination-log' },
+        mounts: Array.from({ length: 30 * index }, (_, mount) => file('/dev/null', `/mounts/${mount}`)),
+      })
+      .then(async running => {
+        await running.ended
+        ended.push(index)
+      })
+  await node.reboot()
+  await eventually(() => assert.deepEqual(ended.toSorted(), [0, 1, 2, 3]))
 })

@@ -259,9 +259,11 @@ function freeMacAddress(cloudState: CloudState): string {
   }
 }
 
-export function freeAddress(cloudState: CloudState, subnet: Subnet): string {
+/** An address that neither a port nor `reserved` has. */
+export function freeAddress(cloudState: CloudState, subnet: Subnet, reserved: readonly string[] = []): string {
   const range = rangeOf(subnet.cidr)
-  const used = new Set([...cloudState.ports.values()].flatMap(port => port.fixedIps.map(ip => ip.ipAddress)))
+  const taken = [...cloudState.ports.values()].flatMap(port => port.fixedIps.map(ip => ip.ipAddress))
+  const used = new Set([...taken, ...reserved])
   const size = 1n << BigInt((range.family === 4 ? 32 : 128) - range.prefix)
   for (let host = 10n; host < size - 1n; host++) {
     const address = hostAddress(range, host)

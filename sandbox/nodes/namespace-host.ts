@@ -16,7 +16,9 @@ const primaryName = 'ens3'
 
 export function namespaceHost({ state, fabric, server, root, address, subnet, primary, log }: HostOptions): NodeHost {
   const { machine } = fabric
-  const namespace = `${state.prefix}${server.name}`
+  // The name of the VM may change; that of the node does not.
+  const hostname = server.name
+  const namespace = `${state.prefix}${hostname}`
   const prefixLength = subnet.cidr.split('/')[1]
   const plugged = new Set<string>()
   /** Containers of this boot, also those that are starting. */
@@ -36,7 +38,7 @@ export function namespaceHost({ state, fabric, server, root, address, subnet, pr
   function start(container: Container): Promise<RunningContainer> {
     const started = machine.start({
       ...container,
-      ...{ namespace, hostname: server.name, sysClass: join(root, 'sys/class') },
+      ...{ namespace, hostname, sysClass: join(root, 'sys/class') },
     })
     containers.add(started)
     const forget = () => containers.delete(started)

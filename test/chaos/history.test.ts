@@ -16,22 +16,25 @@ test('the seed determines the history', () => {
   assert.notDeepEqual(historyOf(7, options), historyOf(8, options))
 })
 
-test('the OpenstackConfig always names at least one VM', () => {
+test('the OpenstackConfig always names at least one VM and one subnet', () => {
   for (let seed = 0; seed < 50; seed++) {
-    const excluded = new Set<string>()
+    const [vms, subnets] = [new Set<string>(), new Set<string>()]
     for (const step of historyOf(seed, options)) {
-      if (step.action === 'exclude-vm') excluded.add(step.vm)
-      if (step.action === 'include-vm') excluded.delete(step.vm)
-      assert.ok(excluded.size < options.vms.length, `seed ${seed}`)
+      if (step.action === 'exclude-vm') vms.add(step.vm)
+      if (step.action === 'include-vm') vms.delete(step.vm)
+      if (step.action === 'exclude-subnet') subnets.add(step.subnet)
+      if (step.action === 'include-subnet') subnets.delete(step.subnet)
+      assert.ok(vms.size < options.vms.length && subnets.size < options.subnets.length, `seed ${seed}`)
     }
   }
 })
 
-test('only attached ports are detached, and a node never has too many', () => {
+test('only attached ports change or are detached, and a node never has too many', () => {
   for (let seed = 0; seed < 50; seed++) {
     const attached = new Map<string, string>()
     for (const step of historyOf(seed, options)) {
       if (step.action === 'attach') attached.set(step.port, step.vm)
+      if (step.action === 'addresses') assert.ok(attached.has(step.port), `seed ${seed}: ${step.port}`)
       if (step.action === 'detach') assert.ok(attached.delete(step.port), `seed ${seed}: ${step.port}`)
       for (const vm of options.vms) assert.ok([...attached.values()].filter(owner => owner === vm).length <= 8)
     }
@@ -43,18 +46,26 @@ test('every kind of action and every fault occurs', () => {
   const faults = new Set(steps.flatMap(step => (step.action === 'fault' ? [step.fault] : [])))
   assert.deepEqual([...faults].sort(), [...options.faults].sort())
   assert.deepEqual([...new Set(steps.map(({ action }) => action))].sort(), [
+    'addresses',
     'attach',
     'clock',
     'delete-jobs',
     'detach',
+    'drift',
+    'exclude-subnet',
     'exclude-vm',
     'fault',
+    'gateway',
+    'include-subnet',
     'include-vm',
     'mtu',
     'partition',
     'pause',
     'reboot',
+    'rename',
     'resume',
+    'rollout',
+    'routes',
   ])
 })
 

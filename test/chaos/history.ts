@@ -10,17 +10,33 @@ export type Action =
   | { action: 'reboot'; vm: string }
   /** The MTU of a network changes. */
   | { action: 'mtu'; subnet: string; mtu: number }
+  /** A port gets other addresses in its subnet. */
+  | { action: 'addresses'; port: string; count: 1 | 2 }
+  /** A subnet loses its gateway, or gets it again. */
+  | { action: 'gateway'; subnet: string; enabled: boolean }
+  /** A subnet gets this number of host routes. */
+  | { action: 'routes'; subnet: string; count: number }
+  | { action: 'rename'; vm: string; name: string }
   /** A user removes a VM from the OpenstackConfig, or adds it again. */
   | { action: 'exclude-vm' | 'include-vm'; vm: string }
+  /** A user removes a subnet from the OpenstackConfig, or adds it again. */
+  | { action: 'exclude-subnet' | 'include-subnet'; subnet: string }
   /** A user pauses or resumes a node config. */
   | { action: 'pause' | 'resume'; vm: string }
   /** A user deletes the Jobs of a node. */
   | { action: 'delete-jobs'; vm: string }
+  /** A user lets the agent run again on every node. */
+  | { action: 'rollout' }
+  /** Somebody changes a NIC of a node by hand; `nic` counts those of the node. */
+  | { action: 'drift'; vm: string; nic: number; edit: DriftEdit }
   /** The second replica of a component becomes the leader and loses the API server. */
   | { action: 'partition'; component: ReplicatedComponent; forMs: number }
   /** The clock of a component is wrong for some time. */
   | { action: 'clock'; component: ClockedComponent; offsetMs: number; forMs: number }
   | { action: 'fault'; fault: FaultName; vm?: string; forMs: number }
+
+export const driftEdits = ['mtu', 'address', 'down', 'name', 'route'] as const
+export type DriftEdit = (typeof driftEdits)[number]
 
 /** Components with two replicas. */
 export const replicatedComponents = ['operator', 'controller'] as const
@@ -36,7 +52,7 @@ export interface HistoryOptions {
   steps: number
   vms: readonly string[]
   subnets: readonly string[]
-  /** Each fault occurs once before any fault occurs again. */
+  /** Each fault occurs once before any fault occurs again, and so does each kind of action except attach and detach. */
   faults: readonly FaultName[]
 }
 
@@ -56,18 +72,21 @@ export function historyOf(seed: number, { steps, vms, subnets, faults }: History
   const below = (limit: number) => Math.floor(random() * limit)
   const pick = <T>(from: readonly T[]): T => from[below(from.length)] as T
   const attached = new Map<string, string>()
-  const [excluded, paused] = [new Set<string>(), new Set<string>()]
+  const [excluded, excludedSubnets, paused] = [new Set<string>(), new Set<string>(), new Set<string>()]
   let ports = 0
-  let remaining: FaultName[] = []
+  let names = 0
+  let remainingFaults: FaultName[] = []
+  let remainingOthers: (() => Action)[] = []
 
   const toggle = (set: Set<string>, vm: string): boolean => {
     const wasIncluded = set.delete(vm)
     if (!wasIncluded) set.add(vm)
     return wasIncluded
   }
+  const takeOne = <T>(from: T[]): T => from.splice(below(from.length), 1)[0] as T
   const nextFault = (): FaultName => {
-    if (remaining.length === 0) remaining = [...faults]
-    return remaining.splice(below(remaining.length), 1)[0] as FaultName
+    if (remainingFaults.length === 0) remainingFaults = [...faults]
+    return takeOne(remainingFaults)
   }
   const startFault = (): Action => {
     const fault = nextFault()
@@ -86,36 +105,58 @@ export function historyOf(seed: number, { steps, vms, subnets, faults }: History
     attached.delete(port)
     return { action: 'detach', port }
   }
-  const kinds: [weight: number, make: () => Action][] = [
-    [8, attach],
-    [4, detach],
-    [18, startFault],
-    [1, () => ({ action: 'reboot', vm: pick(vms) })],
-    [1, () => ({ action: 'mtu', subnet: pick(subnets), mtu: pick(mtus) })],
-    [1, excludeOrInclude],
-    [1, pauseOrResume],
-    [1, () => ({ action: 'delete-jobs', vm: pick(vms) })],
-    [1, () => ({ action: 'partition', component: pick(replicatedComponents), forMs: 10_000 + below(15_000) })],
-    [
-      2,
-      () => ({
-        action: 'clock',
-        component: pick(clockedComponents),
-        offsetMs: pick(jumps),
-        forMs: 1_000 + below(10_000),
-      }),
-    ],
-  ]
-  /** An OpenstackConfig names at least one VM. */
-  function excludeOrInclude(): Action {
+  const changeAddresses = (): Action => {
+    const port = pick([...attached.keys()])
+    return port === undefined ? attach() : { action: 'addresses', port, count: pick([1, 2]) }
+  }
+  /** An OpenstackConfig names at least one VM and one subnet. */
+  const excludeOrInclude = (): Action => {
     const vm = pick(vms)
     if (!excluded.has(vm) && excluded.size === vms.length - 1) return startFault()
     return { action: toggle(excluded, vm) ? 'include-vm' : 'exclude-vm', vm }
   }
-  function pauseOrResume(): Action {
+  const changeSubnets = (): Action => {
+    const subnet = pick(subnets)
+    if (!excludedSubnets.has(subnet) && excludedSubnets.size === subnets.length - 1) return startFault()
+    return { action: toggle(excludedSubnets, subnet) ? 'include-subnet' : 'exclude-subnet', subnet }
+  }
+  const pauseOrResume = (): Action => {
     const vm = pick(vms)
     return { action: toggle(paused, vm) ? 'resume' : 'pause', vm }
   }
+  const shiftClock = (): Action => ({
+    action: 'clock',
+    component: pick(clockedComponents),
+    offsetMs: pick(jumps),
+    forMs: 1_000 + below(10_000),
+  })
+  const others: (() => Action)[] = [
+    () => ({ action: 'reboot', vm: pick(vms) }),
+    () => ({ action: 'mtu', subnet: pick(subnets), mtu: pick(mtus) }),
+    changeAddresses,
+    () => ({ action: 'gateway', subnet: pick(subnets), enabled: pick([true, false]) }),
+    () => ({ action: 'routes', subnet: pick(subnets), count: below(3) }),
+    () => ({ action: 'rename', vm: pick(vms), name: `renamed-${++names}` }),
+    excludeOrInclude,
+    changeSubnets,
+    pauseOrResume,
+    () => ({ action: 'delete-jobs', vm: pick(vms) }),
+    () => ({ action: 'rollout' }),
+    () => ({ action: 'drift', vm: pick(vms), nic: below(maxPorts), edit: pick(driftEdits) }),
+    () => ({ action: 'partition', component: pick(replicatedComponents), forMs: 10_000 + below(15_000) }),
+    shiftClock,
+    shiftClock,
+  ]
+  const otherAction = (): Action => {
+    if (remainingOthers.length === 0) remainingOthers = [...others]
+    return takeOne(remainingOthers)()
+  }
+  const kinds: [weight: number, make: () => Action][] = [
+    [8, attach],
+    [4, detach],
+    [18, startFault],
+    [15, otherAction],
+  ]
   const weighted = kinds.flatMap(([weight, make]) => Array<() => Action>(weight).fill(make))
   return Array.from({ length: steps }, () => ({ ...pick(weighted)(), thenMs: below(900) }))
 }

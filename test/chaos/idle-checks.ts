@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { events, jobs } from '../../src/kube/resources.ts'
@@ -50,19 +51,20 @@ async function versionsOf(system: TestSandbox): Promise<Record<string, string>> 
 }
 
 async function leakedSecrets({ sandbox }: TestSandbox): Promise<string[]> {
-  const { cloudState, management, biz, state } = sandbox
+  const { management, biz, state } = sandbox
   const logs = readdirSync(state.path('logs'))
   const texts = new Map(logs.map(name => [name, readFileSync(join(state.path('logs'), name), 'utf8')]))
   for (const [cluster, { kube }] of Object.entries({ management, biz }))
     for (const resource of [openstackConfigs, nodeConfigs, events] as Resource[])
       texts.set(`${cluster} ${resource.plural}`, JSON.stringify((await kube.list(resource, { namespace })).items))
+  return [...texts].flatMap(([where, text]) => secretsIn(text, sandbox).map(what => `G9: ${where} contains ${what}`))
+}
+
+/** Names of the secrets that a text contains. */
+export function secretsIn(text: string, { cloudState: { user, provider } }: Pick<Sandbox, 'cloudState'>): string[] {
   const secrets = {
-    'the password of the cloud': cloudState.user.password,
-    'the encryption key of Contrabass': cloudState.provider.encryptKey,
+    'the password of the cloud': user.password,
+    'the encryption key of Contrabass': provider.encryptKey,
   }
-  return [...texts].flatMap(([where, text]) =>
-    Object.entries(secrets).flatMap(([what, secret]) =>
-      text.includes(secret) ? [`G9: ${where} contains ${what}`] : [],
-    ),
-  )
+  return Object.entries(secrets).flatMap(([what, secret]) => (text.includes(secret) ? [what] : []))
 }

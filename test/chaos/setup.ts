@@ -8,21 +8,31 @@ import { join } from 'node:path'
 import { adminCaller } from '../support/access.ts'
 import { startTestSandbox, type TestSandbox } from '../system/sandbox.fixture.ts'
 import { type Clocks, clocksIn } from './clocks.ts'
+import { type CloudChanges, simulatedCloudChanges } from './cloud-changes.ts'
 import { type ReplicatedComponent, replicatedComponents } from './history.ts'
 
 export interface ChaosSetup {
   system: TestSandbox
   clocks: Clocks
+  cloud: CloudChanges
   /** Environment of the second replica of a component. */
   replicaEnv: Record<ReplicatedComponent, Record<string, string>>
   stop(): Promise<void>
 }
 
+const nodeNameKey = 'node'
+
 export async function startChaosSetup(options: { nodes: number; rabbitmq?: string | undefined }): Promise<ChaosSetup> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-chaos-'))
   const clocks = clocksIn(dir)
   const { tokensFile, tokenFile } = await adminCaller(dir, randomBytes(24).toString('hex'))
-  const common = { LEADER_ELECT: 'true', INVENTORY_TOKENS_FILE: tokensFile, INVENTORY_ANONYMOUS_ACCESS: 'true' }
+  const common = {
+    LEADER_ELECT: 'true',
+    INVENTORY_TOKENS_FILE: tokensFile,
+    INVENTORY_ANONYMOUS_ACCESS: 'true',
+    // A VM that is renamed before its first delivery would get another node.
+    OPENSTACK_NODE_NAME_METADATA_KEY: nodeNameKey,
+  }
   const replicaEnv = replicatedComponents.map(component => [
     component,
     { ...common, INVENTORY_TOKEN_FILE: tokenFile, ...clocks.env(`second-${component}`) },
@@ -32,9 +42,11 @@ export async function startChaosSetup(options: { nodes: number; rabbitmq?: strin
   try {
     const env = { ...common, ...clocks.env() }
     const system = await startTestSandbox({ nodes, env, ...(rabbitmq !== undefined && { rabbitmq }) })
+    for (const { metadata, name } of system.sandbox.cloudState.servers.values()) metadata[nodeNameKey] = name
     return {
       system,
       clocks,
+      cloud: simulatedCloudChanges(system.sandbox),
       replicaEnv: Object.fromEntries(replicaEnv),
       async stop() {
         await system.stop()

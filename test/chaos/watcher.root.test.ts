@@ -6,6 +6,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { run } from '../../sandbox/exec.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestSandbox, type TestSandbox } from '../system/sandbox.fixture.ts'
@@ -95,4 +96,29 @@ test('the watcher reports a second Job on a node', async () => {
 test('the watcher reports the removal of a requested port', async () => {
   await changeInterfaces(interfaces => interfaces.slice(1))
   await expectViolation(/G2: worker-1 lost port/)
+})
+
+test('the watcher reports an interface that is Configured with another MTU', async () => {
+  const { status } = await system.nodeConfig(vm)
+  const interfaceStatuses = status?.interfaceStatuses?.map(nic => ({
+    ...nic,
+    observed: { ...nic.observed, mtu: 1_234 },
+  }))
+  const { generation: observedGeneration } = (await system.nodeConfig(vm)).metadata
+  await system.sandbox.biz.kube.patchStatus(
+    nodeConfigs,
+    { namespace, name: vm },
+    { ...status, observedGeneration, interfaceStatuses },
+  )
+  await expectViolation(/G7: worker-1 multinic\d is Configured, but was observed as .*1234/)
+})
+
+test('the watcher reports a secret in an object', async () => {
+  const annotations = { note: `the password is ${system.sandbox.cloudState.user.password}` }
+  await system.sandbox.management.kube.patch(
+    openstackConfigs,
+    { namespace, name: 'sandbox' },
+    { metadata: { annotations } },
+  )
+  await expectViolation(/G9: OpenstackConfig sandbox contains the password of the cloud/)
 })

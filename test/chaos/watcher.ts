@@ -2,17 +2,21 @@
  * Watches the system during chaos and records every violation of a guarantee.
  *
  * G1: foreign configuration of a node stays unchanged. G2: no requested interface is removed. G3: a port keeps its interface
- * index, and an index belongs to one port. At most one of our Jobs runs on a node.
+ * index, and an index belongs to one port. G7: what is Configured was observed as requested. G9: no object contains a secret. At
+ * most one of our Jobs runs on a node.
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
+import type { KubeObject } from '../../src/contract/object.ts'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { createInformer } from '../../src/kube/informer.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import type { JobObject } from '../../src/kube/types.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import type { NodeState, TestSandbox } from '../system/sandbox.fixture.ts'
+import { secretsIn } from './idle-checks.ts'
 import { alwaysRequested, type Model } from './model.ts'
 
 export interface Watcher {
@@ -30,7 +34,7 @@ const ourTable = /^10\d: /
 const ourRule = /^(10[012]\d\d: from \S+( to \S+)? lookup (10\d|main)|32[4-7]\d\d: from 0\.0\.0\.1 to \S+ lookup 10\d)$/
 
 export async function startWatcher(system: TestSandbox, model: Model): Promise<Watcher> {
-  const { nodes, biz } = system.sandbox
+  const { nodes, biz, management } = system.sandbox
   const life = new AbortController()
   const violations: string[] = []
   const indexes = new Map<string, number>()
@@ -78,10 +82,20 @@ export async function startWatcher(system: TestSandbox, model: Model): Promise<W
     for (const id of indexes.keys()) if (!present.has(id) && !alwaysRequested(model, id)) indexes.delete(id)
   }
 
+  function checkSecrets(object: KubeObject): void {
+    for (const what of secretsIn(JSON.stringify(object), system.sandbox))
+      report(`G9: ${object.kind} ${object.metadata.name} contains ${what}`)
+  }
+
   const configs = createInformer(biz.kube, nodeConfigs, { namespace, log: silent })
-  configs.on(({ type, object }) =>
-    type === 'deleted' ? checkRemoved(object.spec.nodeName, new Set()) : checkInterfaces(object),
-  )
+  configs.on(({ type, object }) => {
+    checkSecrets(object)
+    if (type === 'deleted') return checkRemoved(object.spec.nodeName, new Set())
+    checkInterfaces(object)
+    for (const text of unverifiedIn(object)) report(`G7: ${object.metadata.name} ${text}`)
+  })
+  const requests = createInformer(management.kube, openstackConfigs, { namespace, log: silent })
+  requests.on(({ object }) => checkSecrets(object))
   const ownJobs = createInformer(biz.kube, jobs, { namespace, log: silent })
   ownJobs.on(({ type, object }) => {
     const node = object.spec.template.spec.nodeName
@@ -89,7 +103,7 @@ export async function startWatcher(system: TestSandbox, model: Model): Promise<W
     if (type !== 'deleted' && running.length > 1)
       report(`two Jobs on ${node}: ${running.map(({ metadata }) => metadata.name).join(', ')}`)
   })
-  for (const informer of [configs, ownJobs]) await informer.start(life.signal)
+  for (const informer of [configs, requests, ownJobs]) await informer.start(life.signal)
 
   const inspections = (async () => {
     while (!life.signal.aborted) {
@@ -119,6 +133,23 @@ export async function startWatcher(system: TestSandbox, model: Model): Promise<W
 function isFinished({ metadata, status }: JobObject): boolean {
   const ended = status?.conditions?.some(({ type, status: is }) => /Complete|Failed/.test(type) && is === 'True')
   return ended === true || metadata.deletionTimestamp !== undefined
+}
+
+/** Interfaces of the current generation that are Configured although the agent observed something else. */
+function unverifiedIn({ metadata, spec, status }: NodeConfig): string[] {
+  if (status?.observedGeneration !== metadata.generation) return []
+  return (status?.interfaceStatuses ?? []).flatMap(({ macAddress, status: state, pending, observed }) => {
+    const requested = spec.interfaces.find(nic => nic.macAddress === macAddress)
+    if (state !== 'Configured' || pending || !observed || !requested) return []
+    const { name, mtu, addresses = [] } = observed
+    const isAsRequested =
+      name === requested.name &&
+      (requested.mtu === undefined || mtu === requested.mtu) &&
+      (requested.addresses ?? []).every(address => addresses.includes(address))
+    return isAsRequested
+      ? []
+      : [`${name} is Configured, but was observed as ${JSON.stringify(observed)} for ${JSON.stringify(requested)}`]
+  })
 }
 
 /** Everything on a node that is not ours, as text. A file counts with the hash of its content. */

@@ -13,7 +13,7 @@ import { guestKinds } from '../test/rigs/vm/kinds.ts'
 import { rootFor } from './images.ts'
 import { storeKubernetesRuns } from './kubernetes-page.ts'
 import { againstServers, onGuests, runTests } from './run-tests.ts'
-import { filesLoadedBy, root, testFiles } from './test-files.ts'
+import { filesLoadedBy, root, slowFirst, testFiles } from './test-files.ts'
 import { finish, none, type Totals } from './totals.ts'
 
 /** The groups of provision.sh, and the import by which a test file or its fixtures show that they need one. */
@@ -66,11 +66,11 @@ await finish(problem ? { ...none, failed: files.length } : await runAll())
 
 async function runAll(): Promise<Totals> {
   await removeStaleIsolations()
-  // Slow files first, so that the last file does not run alone. Of the others, test/system is slower than src.
-  const isSlow = (file: string) => slowFiles.some(name => file.includes(name))
-  const slowFirst = [...files.filter(isSlow), ...files.toReversed().filter(file => !isSlow(file))]
   console.log(`${files.length} files; each file prints its result at its end`)
-  const totals = await runTests(slowFirst, { ...(kind === 'vm' ? onGuests : againstServers), ...(names && { names }) })
+  const totals = await runTests(slowFirst(files, slowFiles), {
+    ...(kind === 'vm' ? onGuests : againstServers),
+    ...(names && { names }),
+  })
   if (kind === 'e2e' && totals.failed === 0) storeKubernetesRuns(files)
   return totals
 }

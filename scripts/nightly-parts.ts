@@ -20,7 +20,7 @@ export interface NightlyCommand {
   minutes: number
 }
 
-const [chaosSeeds, truthSeeds, soakMinutes, soakNodes] = [20, 10, 30, 1_000]
+const [chaosSeeds, truthSeeds, fuzzRuns, soakMinutes, soakNodes] = [20, 10, 20_000, 30, 1_000]
 
 /** The first seed differs every day, so that every night tests other histories. A failure prints its seed. */
 export function nightlyParts(firstSeed: number): NightlyPart[] {
@@ -68,6 +68,20 @@ export function nightlyParts(firstSeed: number): NightlyPart[] {
         env: { ONLY: 'test/chaos/truth.', SEED: `${firstSeed + index}` },
         minutes: 60,
       })),
+    },
+    {
+      name: 'fuzz',
+      text: {
+        en: `${fuzzRuns.toLocaleString('en-US')} broken inputs for each entry point`,
+        ko: `입력 지점마다 잘못된 입력 ${fuzzRuns.toLocaleString('en-US')}개`,
+      },
+      commands: [
+        {
+          args: ['scripts/test.ts'],
+          env: { ONLY: 'test/fuzz/', FUZZ_SEED: `${firstSeed}`, FUZZ_RUNS: `${fuzzRuns}` },
+          minutes: 60,
+        },
+      ],
     },
     {
       name: 'soak',

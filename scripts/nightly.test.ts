@@ -15,11 +15,14 @@ const aRun = (part: string, more: Partial<NightlyRun> = {}): NightlyRun => ({
 test('every part runs scripts and test files that exist', () => {
   assert.deepEqual(
     parts.map(({ name }) => name),
-    ['vm', 'kubernetes-1.30', 'chaos', 'truth', 'soak'],
+    ['vm', 'kubernetes-1.30', 'chaos', 'truth', 'fuzz', 'soak'],
   )
   for (const { args, env } of parts.flatMap(({ commands }) => commands)) {
     assert.ok(existsSync(args[0] ?? ''), args[0])
-    if (env?.['ONLY']) assert.equal(testFiles(env['ONLY']).e2e.length, 1, env['ONLY'])
+    if (!env?.['ONLY']) continue
+    const { e2e, plain } = testFiles(env['ONLY'])
+    if (args[0] === 'scripts/e2e.ts') assert.equal(e2e.length, 1, env['ONLY'])
+    else assert.ok(plain.length > 0, env['ONLY'])
   }
 })
 

@@ -1,5 +1,6 @@
 /**
- * Runs test files, each in its own process, and counts the results. Optionally in new network, mount and PID namespaces.
+ * Runs test files, each in its own process, and counts the results. Files that need root run in new network, mount and PID
+ * namespaces.
  *
  * Every file has a time limit: a file that leaves a handle open is killed and reported, and the others go on.
  */
@@ -8,12 +9,10 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runIsolated } from '../test/rigs/isolation.ts'
 import { runWithin } from '../test/rigs/process.ts'
-import { root } from './test-files.ts'
+import { isIsolated, root } from './test-files.ts'
 import { failedAtLeast, none, plus, reporters, summary, type Totals, totalsOf } from './totals.ts'
 
 export interface Run {
-  /** Each file runs in its own namespaces. */
-  isolated: boolean
   /** Limit of one test that sets no limit, in milliseconds. */
   testTimeout: number
   fileTimeout: number
@@ -25,15 +24,14 @@ export interface Run {
 }
 
 export const quick: Run = {
-  isolated: false,
   testTimeout: 120_000,
   fileTimeout: 5 * 60_000,
-  workers: availableParallelism(),
+  // Some files wait for timers and processes most of the time.
+  workers: availableParallelism() + 1,
   print: console.log,
 }
-export const asRoot: Run = { ...quick, isolated: true }
 /** Servers mostly wait for each other: two files at a time take half as long as one after the other. */
-export const againstServers: Run = { ...asRoot, testTimeout: 10 * 60_000, fileTimeout: 25 * 60_000, workers: 2 }
+export const againstServers: Run = { ...quick, testTimeout: 10 * 60_000, fileTimeout: 25 * 60_000, workers: 2 }
 /** An emulated guest uses one core. */
 export const onGuests: Run = { ...againstServers, testTimeout: 90 * 60_000, fileTimeout: 3 * 60 * 60_000 }
 
@@ -56,7 +54,7 @@ export async function runTests(files: readonly string[], run: Run): Promise<Tota
   return totals
 }
 
-async function runFile(file: string, { isolated, testTimeout, fileTimeout, print, names }: Run): Promise<Totals> {
+async function runFile(file: string, { testTimeout, fileTimeout, print, names }: Run): Promise<Totals> {
   const work = await mkdtemp(join(tmpdir(), 'multinic-test-'))
   const started = Date.now()
   const chunks: Buffer[] = []
@@ -73,7 +71,7 @@ async function runFile(file: string, { isolated, testTimeout, fileTimeout, print
       OPEN_HANDLES_AFTER_MS: String(fileTimeout * 0.8),
     }
     const options = { within: fileTimeout, env, output }
-    const { code, timedOut } = await (isolated ? runIsolated : runWithin)(command, options)
+    const { code, timedOut } = await (isIsolated(file) ? runIsolated : runWithin)(command, options)
     const counted = await totalsOf(report)
     const isEmpty = counted.passed + counted.failed + counted.skipped === 0
     const totals = failedAtLeast(counted, code !== 0 || isEmpty)

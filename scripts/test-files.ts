@@ -16,6 +16,11 @@ export interface TestFiles {
   vm: string[]
 }
 
+/** Whether a file runs in its own namespaces. */
+export function isIsolated(file: string): boolean {
+  return /\.(root|e2e|vm)\.test\.ts$/.test(file)
+}
+
 /** `only` selects the files that have it in their path. */
 export function testFiles(only = ''): TestFiles {
   const all = globSync('{src,sandbox,web,test,scripts}/**/*.test.ts', { cwd: root }).sort()
@@ -24,6 +29,12 @@ export function testFiles(only = ''): TestFiles {
   const special = { root: endingIn('root'), e2e: endingIn('e2e'), vm: endingIn('vm') }
   const names = new Set(Object.values(special).flat())
   return { plain: selected.filter(file => !names.has(file)), ...special }
+}
+
+/** The files with these words first, so that the last file does not run alone. Of the others, those in test/ are slower than src. */
+export function slowFirst(files: readonly string[], words: readonly string[]): string[] {
+  const slow = words.flatMap(word => files.filter(file => file.includes(word)))
+  return [...new Set([...slow, ...[...files].sort().reverse()])]
 }
 
 /** The file and all files that it imports, also through others that are followed. */

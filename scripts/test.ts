@@ -5,22 +5,23 @@
  */
 import { environment } from '../src/runtime/env.ts'
 import { isolationUnavailable, removeStaleIsolations } from '../test/rigs/isolation.ts'
-import { asRoot, quick, runTests } from './run-tests.ts'
-import { root, testFiles } from './test-files.ts'
-import { finish, none, plus, type Totals } from './totals.ts'
+import { quick, runTests } from './run-tests.ts'
+import { root, slowFirst, testFiles } from './test-files.ts'
+import { finish, none, plus } from './totals.ts'
+
+/** Files that run for half a minute and more. */
+const slowFiles = ['agent/killed.', 'system/crash.', 'faults/faults.', 'attacks/process.', 'system/commands.', 'fuzz/']
 
 process.chdir(root)
 const files = testFiles(environment()['ONLY'])
+const problem = files.root.length > 0 ? await isolationUnavailable() : undefined
+await removeStaleIsolations()
 
-let totals: Totals = await runTests(files.plain, quick)
-if (files.root.length > 0) {
-  const problem = await isolationUnavailable()
-  await removeStaleIsolations()
-  const more = problem ? { ...none, skipped: files.root.length } : await runTests(files.root, asRoot)
-  totals = plus(totals, more)
-  if (problem) printLeftOut(problem, files.root)
-}
-await finish(totals)
+const runnable = slowFirst([...files.plain, ...(problem ? [] : files.root)], slowFiles)
+const leftOut = problem ? files.root : []
+const totals = await runTests(runnable, quick)
+if (problem) printLeftOut(problem, leftOut)
+await finish(plus(totals, { ...none, skipped: leftOut.length }))
 
 function printLeftOut(problem: string, names: readonly string[]): void {
   const bar = '!'.repeat(100)

@@ -63,7 +63,7 @@ export function brokenObjectCases(cluster: () => { kube: KubeClient; kubeconfig:
             return 'refused'
           }
         },
-        { runs: 1_000, atLeast: { accepted: 100, refused: 100 } },
+        { runs: 1_000, atLeast: { accepted: 1_000, refused: 1_000 } },
       )
       for (const [resource] of kinds) await expectStatus(kube, resource, namespace)
       await components.expectReady()

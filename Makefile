@@ -26,7 +26,7 @@ tour: install-packages install-tools ## guided tour: start a sandbox, explain it
 test: install-packages install-tools ## run all tests that need no external servers (as root, including those in network namespaces)
 	@npm run --silent test
 
-e2e: install-packages ## run the tests against real Kubernetes, OpenStack and others; ONLY=word selects files by path
+e2e: install-packages ## run the tests against real Kubernetes, OpenStack and others; ONLY=word selects files by path, CASES=core those of CI
 	@npm run --silent e2e
 
 vm: install-packages ## run the tests on real virtual machines (QEMU, root); ONLY=word selects files by path, CASES=core those of CI

@@ -1,8 +1,8 @@
 /**
  * `make e2e`: the tests against real servers (*.e2e.test.ts), each file in its own namespaces, two at a time.
- * `make vm` (argument vm): the tests on virtual machines (*.vm.test.ts), two at a time. CASES=core runs those of CI.
+ * `make vm` (argument vm): the tests on virtual machines (*.vm.test.ts), two at a time.
  *
- * ONLY=word runs the files with that word in their path. Installs or builds missing programs first.
+ * ONLY=word runs the files with that word in their path, CASES=core those of CI. Installs or builds missing programs first.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -10,6 +10,7 @@ import { environment } from '../src/runtime/env.ts'
 import { isolationUnavailable, removeStaleIsolations, runIsolated } from '../test/rigs/isolation.ts'
 import { runWithin } from '../test/rigs/process.ts'
 import { guestKinds } from '../test/rigs/vm/kinds.ts'
+import { coreCases } from './core-cases.ts'
 import { rootFor } from './images.ts'
 import { storeKubernetesRuns } from './kubernetes-page.ts'
 import { againstServers, onGuests, runTests } from './run-tests.ts'
@@ -47,18 +48,11 @@ const slowFiles = [
   'packaging/node-loss.',
 ]
 
-/** What CI runs on virtual machines: files, and in each the tests with these names. */
-const coreCases: Readonly<Record<string, string>> = {
-  'test/vm/three-nics.vm.test.ts': '^netplan:',
-  'test/vm/hot-plug.vm.test.ts': '^(netplan|networkmanager):',
-  'test/vm/takeover.vm.test.ts': '^networkmanager:',
-  'test/vm/power-cut.vm.test.ts': '^netplan: .*1 each',
-}
-
 process.chdir(root)
 const kind = process.argv[2] === 'vm' ? 'vm' : 'e2e'
-const names = environment()['CASES'] === 'core' ? coreCases : undefined
-const files = testFiles(environment()['ONLY'])[kind].filter(file => !names || file in names)
+const { ONLY, CASES } = environment()
+const selected = testFiles(ONLY)[kind]
+const { files, names } = CASES === 'core' ? coreCases(kind, selected) : { files: selected, names: {} }
 
 const problem = files.length > 0 ? ((await isolationUnavailable()) ?? (await provision())) : undefined
 if (problem) console.log(`cannot run the tests: ${problem}`)

@@ -26,6 +26,11 @@ const [chaosSeeds, truthSeeds, fuzzRuns, soakMinutes, soakNodes] = [20, 10, 20_0
 export function nightlyParts(firstSeed: number): NightlyPart[] {
   return [
     {
+      name: 'e2e',
+      text: { en: 'all tests against real servers', ko: '실제 서버를 사용하는 모든 테스트' },
+      commands: [{ args: ['scripts/e2e.ts'], minutes: 3 * 60 }],
+    },
+    {
       name: 'vm',
       text: { en: 'all cases on virtual machines', ko: '가상 머신의 모든 케이스' },
       commands: [{ args: ['scripts/e2e.ts', 'vm'], minutes: 8 * 60 }],

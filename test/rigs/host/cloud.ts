@@ -76,7 +76,7 @@ export async function reaches(namespace: string, address: string, source?: strin
 }
 
 export interface PingStream {
-  /** Ends the stream; returns the numbers of the packets that were lost. */
+  /** Ends the stream; returns the numbers of the packets that were lost since the first reply. */
   stop(): Promise<number[]>
 }
 
@@ -88,6 +88,8 @@ export async function pingStream(namespace: string, address: string, source?: st
   child.stdout.on('data', chunk => (output += chunk))
   const replies = () => new Set([...output.matchAll(/icmp_seq=(\d+)/g)].map(([, number]) => Number(number)))
   await eventually(() => assert.ok(replies().size > 0, output), { within: 20_000, every: 20 })
+  // A link that has just come up may lose the packets before.
+  const first = Math.min(...replies())
   return {
     async stop() {
       const [seen, closed] = [Math.max(...replies()), once(child, 'close')]
@@ -96,7 +98,7 @@ export async function pingStream(namespace: string, address: string, source?: st
       child.kill('SIGINT')
       await closed
       const received = replies()
-      return Array.from({ length: seen }, (_, index) => index + 1).filter(number => !received.has(number))
+      return Array.from({ length: seen - first }, (_, index) => first + index).filter(number => !received.has(number))
     },
   }
 }

@@ -28,6 +28,7 @@ import { observeSandbox } from './control/observe.ts'
 import { type HostKind, type SandboxStatus, sandboxStatus } from './control/status.ts'
 import type { FaultControl } from './faults/active-faults.ts'
 import { createFaults } from './faults/injectors.ts'
+import type { RealServices } from './faults/unavailable.ts'
 import { ensureBundles } from './lifecycle/bundles.ts'
 import { createCleanup } from './lifecycle/cleanup.ts'
 import { type Cluster, startClusters } from './lifecycle/clusters.ts'
@@ -57,7 +58,7 @@ export interface SandboxOptions {
   /** URL of a RabbitMQ for the notifications of the cloud, or `local`. */
   rabbitmq?: string | undefined
   /** Use real services instead of simulated ones. */
-  real?: { kubernetes?: boolean | undefined; openstack?: boolean | undefined } | undefined
+  real?: RealServices | undefined
   /** Additional settings for every component. */
   env?: Record<string, string> | undefined
   /** Continues from the state saved in the directory, and saves it again. */
@@ -213,6 +214,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       ...{ state, cloudState, fabric, nodes, nicDelay, host, cloud, bus, log },
       biz: biz.kube,
       cluster: { management: management.faults, biz: biz.faults, components: supervisor },
+      real: options.real ?? {},
     })
     cleanup.add(() => faults.stop())
     const observe = () =>

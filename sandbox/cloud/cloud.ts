@@ -13,11 +13,20 @@ export interface Cloud {
   urls: Record<Service, string>
   /** Number of requests so far. */
   calls(): Record<Service, number>
-  revokeTokens(): void
+  revokeTokens(): void | Promise<void>
   /** Only in a real cloud; in a simulated one the caller changes the cloud state. */
   attacher?: PortAttacher
+  /** Only in a real cloud: a request of its administrator, which no fault affects. */
+  administrator?: CloudAdministrator
   close(): Promise<void>
 }
+
+export type CloudAdministrator = (
+  service: 'neutron' | 'nova',
+  method: 'GET' | 'POST' | 'PUT',
+  path: string,
+  body?: unknown,
+) => Promise<unknown>
 
 export interface PortAttacher {
   attach(server: Server, subnet: Subnet): Promise<Port>

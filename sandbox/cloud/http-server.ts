@@ -6,7 +6,7 @@ import { createServer, type Server as HttpServer, type IncomingMessage, type Ser
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../src/telemetry/log.ts'
-import { bodyText, type CloudRequest, type CloudResponse, type Handler } from './messages.ts'
+import { type AsyncHandler, bodyText, type CloudRequest, type CloudResponse, type Handler } from './messages.ts'
 import { activeResponseFault, sendFaultyResponse, slowMs } from './response-faults.ts'
 import type { CloudState, Service } from './state.ts'
 
@@ -19,7 +19,7 @@ export interface CloudServer {
 export interface HttpServerOptions {
   service: Service
   cloudState: CloudState
-  handler: Handler
+  handler: Handler | AsyncHandler
   /** Body of a 500 response of this service. */
   internalError: unknown
   log: Log
@@ -47,7 +47,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Cloud
     const [rawPath = '', search = ''] = url.split(/\?(.*)/s)
     const path = rawPath.replace(/(?<=.)\/+$/, '')
     const request = { method, base, path, query: new URLSearchParams(search), headers: incoming.headers, body }
-    const response = fault === 'failing' ? { status: 500, body: options.internalError } : responseTo(options, request)
+    const response =
+      fault === 'failing' ? { status: 500, body: options.internalError } : await responseTo(options, request)
     if (fault && sendFaultyResponse(fault, response, outgoing)) return
     log.debug('answered', { service, method, path, status: response.status })
     const payload = bodyText(response.body)
@@ -75,10 +76,13 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Cloud
   return { url: `http://${host}:${port}`, calls: () => calls, close: () => closeServer(server) }
 }
 
-function responseTo({ handler, internalError, service, log }: HttpServerOptions, request: CloudRequest): CloudResponse {
+async function responseTo(
+  { handler, internalError, service, log }: HttpServerOptions,
+  request: CloudRequest,
+): Promise<CloudResponse> {
   if (!isDecodable(request.path)) return { status: 400 }
   try {
-    return handler(request)
+    return await handler(request)
   } catch (error) {
     log.error('request failed', { service, path: request.path, error })
     return { status: 500, body: internalError }

@@ -21,6 +21,7 @@ export interface CloudResponse {
 }
 
 export type Handler = (request: CloudRequest) => CloudResponse
+export type AsyncHandler = (request: CloudRequest) => Promise<CloudResponse>
 
 export function bodyText(body: unknown): string {
   return typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)

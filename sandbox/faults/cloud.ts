@@ -12,10 +12,10 @@ export function cloudInjectors(
   cloud: Cloud,
 ): Record<ResponseFaultName | CloudFaultName, FaultInjector> {
   const setting =
-    <K extends keyof CloudFaults>(key: K, value: CloudFaults[K], also: () => void = () => {}): FaultInjector =>
+    <K extends keyof CloudFaults>(key: K, value: CloudFaults[K], also: () => unknown = () => {}): FaultInjector =>
     async () => {
       faults[key] = value
-      also()
+      await also()
       return async () => {
         faults[key] = noFaults[key]
       }
@@ -34,7 +34,7 @@ export function cloudInjectors(
   return {
     ...(Object.fromEntries(responses) as Record<ResponseFaultName, FaultInjector>),
     'revoked-tokens': async () => {
-      cloud.revokeTokens()
+      await cloud.revokeTokens()
       return async () => {}
     },
     'short-tokens': setting('tokenSeconds', 2, () => cloud.revokeTokens()),

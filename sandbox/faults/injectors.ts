@@ -3,39 +3,33 @@
  */
 import type { Cloud } from '../cloud/cloud.ts'
 import type { MessageBus } from '../cloud/message-bus.ts'
-import { createFaultControl, type FaultControl, type FaultInjector } from './active-faults.ts'
+import { createFaultControl, type FaultControl, type FaultInjectors } from './active-faults.ts'
 import { busInjectors } from './bus.ts'
+import { faultNames } from './catalogue.ts'
 import { cloudInjectors } from './cloud.ts'
 import { type ClusterFaultContext, clusterInjectors } from './cluster.ts'
 import { type NodeFaultContext, nodeInjectors } from './node.ts'
+import { type RealServices, unavailable } from './unavailable.ts'
 
 export interface FaultContext extends NodeFaultContext {
   cloud: Cloud
   bus: MessageBus | undefined
   cluster: ClusterFaultContext
+  /** Which services are real. */
+  real: RealServices
 }
 
 export function createFaults(context: FaultContext): FaultControl {
-  const { cloudState, cloud, bus, cluster, nodes, log } = context
-  const ofCloud = { ...cloudInjectors(cloudState, cloud), ...busInjectors(cloudState, bus) }
-  const injectors = {
-    ...(cloud.attacher ? onlyContrabass(ofCloud) : ofCloud),
+  const { cloudState, cloud, bus, cluster, nodes, real, log } = context
+  const injectors: FaultInjectors = {
+    ...cloudInjectors(cloudState, cloud),
+    ...busInjectors(cloudState, bus),
     ...clusterInjectors(cluster),
     ...nodeInjectors(context),
   }
-  return createFaultControl(injectors, () => nodes.keys(), log)
-}
-
-/** Contrabass is simulated even when the rest of the cloud is real. */
-function onlyContrabass<S extends Record<string, FaultInjector>>(injectors: S): S {
-  const refuse = (name: string): FaultInjector => {
-    return async () => {
-      throw new Error(`${name}: not available with --openstack real`)
-    }
+  for (const name of faultNames) {
+    const reason = unavailable(name, real)
+    if (reason !== undefined) injectors[name] = () => Promise.reject(new Error(reason))
   }
-  const changed = Object.entries(injectors).map(([name, injector]) => [
-    name,
-    name.endsWith('-contrabass') ? injector : refuse(name),
-  ])
-  return Object.fromEntries(changed) as S
+  return createFaultControl(injectors, () => nodes.keys(), log)
 }

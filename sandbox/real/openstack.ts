@@ -5,15 +5,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { Log } from '../../src/telemetry/log.ts'
-import type { Cloud } from '../cloud/cloud.ts'
+import type { Cloud, CloudAdministrator } from '../cloud/cloud.ts'
 import { contrabassInternalError, createContrabass } from '../cloud/contrabass.ts'
 import { startHttpServer } from '../cloud/http-server.ts'
-import type { CloudState, Port, Service, SubnetInput } from '../cloud/state.ts'
+import type { CloudState, Port, SubnetInput } from '../cloud/state.ts'
 import type { StateDir } from '../lifecycle/state-dir.ts'
+import { type RealService, startForwarders } from './forward.ts'
 import { type Rig, startRig } from './rig.ts'
 
 interface RigInfo {
-  urls: Omit<Record<Service, string>, 'contrabass'>
+  urls: Record<RealService, string>
   region: string
   projectId: string
   user: { name: string; password: string; domain: string }
@@ -41,21 +42,22 @@ export async function startRealCloud(
     const { urls, region, projectId, user, bus } = rig.info
     Object.assign(cloudState, { region, bus, user: { ...cloudState.user, ...user } })
     cloudState.project = { id: projectId, name: 'multinic' }
+    const administrator: CloudAdministrator = (...request) => rig.call('request', ...request)
     await createResources(rig, cloudState, layout)
     await syncPorts(rig, cloudState)
+    const forwarders = await startForwarders(urls, cloudState, log)
     const contrabass = await startHttpServer({
       ...{ service: 'contrabass', cloudState, log, internalError: contrabassInternalError },
-      handler: createContrabass(cloudState, () => urls.keystone),
+      handler: createContrabass(cloudState, () => forwarders.urls.keystone),
     })
     const polling = pollPorts(rig, cloudState, life.signal, log)
     return {
-      urls: { ...urls, contrabass: contrabass.url },
-      calls: () => {
-        throw new Error('a real cloud does not count its calls')
+      urls: { ...forwarders.urls, contrabass: contrabass.url },
+      calls: () => ({ ...forwarders.calls(), contrabass: contrabass.calls() }),
+      async revokeTokens() {
+        for (const token of forwarders.takeTokens()) await rig.call('revokeToken', token)
       },
-      revokeTokens: () => {
-        throw new Error('tokens of a real cloud can be revoked only in its Keystone')
-      },
+      administrator,
       attacher: {
         async attach(server, subnet) {
           const id = String(await rig.call('attach', server.id, { networkId: subnet.networkId }))
@@ -69,6 +71,7 @@ export async function startRealCloud(
         life.abort()
         await polling
         await contrabass.close()
+        await forwarders.close()
         await rig.stop()
       },
     }
@@ -92,7 +95,7 @@ async function createResources(
       const id = String(await rig.call('createSubnet', { name, networkId, cidr }))
       const shown = z
         .object({ subnet: z.object({ gateway_ip: z.string().nullable() }) })
-        .parse(await rig.call('neutron', `/v2.0/subnets/${id}`))
+        .parse(await rig.call('request', 'neutron', 'GET', `/v2.0/subnets/${id}`))
       return { id, name, networkId, projectId, cidr, mtu, gatewayIp: shown.subnet.gateway_ip, hostRoutes: [] }
     }),
   )
@@ -137,7 +140,9 @@ const portList = z.object({
 
 /** Copies the ports of Neutron into the cloud state, and notifies listeners when ports were added or removed. */
 async function syncPorts(rig: Rig<RigInfo>, cloudState: CloudState): Promise<void> {
-  const { ports } = portList.parse(await rig.call('neutron', `/v2.0/ports?project_id=${rig.info.projectId}`))
+  const { ports } = portList.parse(
+    await rig.call('request', 'neutron', 'GET', `/v2.0/ports?project_id=${rig.info.projectId}`),
+  )
   const before = [...cloudState.ports.keys()].sort().join()
   const now = new Map(
     ports

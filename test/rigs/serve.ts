@@ -113,7 +113,8 @@ async function serveOpenStack(dir: string): Promise<Served> {
       bootServer: cloud.bootServer,
       attach: cloud.attach,
       detach: cloud.detach,
-      neutron: (path: string) => cloud.api.call('neutron', 'GET', path),
+      request: cloud.api.call,
+      revokeToken: cloud.revokeToken,
     },
     close: cloud.close,
   }

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { request } from 'undici'
 import { findServer, findSubnet } from '../../sandbox/cloud/state.ts'
 import { ipJson } from '../../sandbox/exec.ts'
+import type { RealServices } from '../../sandbox/faults/unavailable.ts'
 import { sandboxNamespace } from '../../sandbox/lifecycle/components.ts'
 import { createConfig, openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { makeStateDir, stateDir, stopAndRemove } from '../../sandbox/lifecycle/state-dir.ts'
@@ -25,6 +26,8 @@ export interface TestSandboxOptions {
   withConfig?: boolean
   /** Address of a broker for the notifications of the cloud. */
   rabbitmq?: string
+  /** Services that are real instead of simulated. */
+  real?: RealServices
   /** Additional environment of every component. */
   env?: Record<string, string>
 }
@@ -76,11 +79,11 @@ export interface ApiResponse {
 }
 
 export async function startTestSandbox(options: TestSandboxOptions = {}): Promise<TestSandbox> {
-  const { nodes = 3, nicDelayMs = 100, withConfig = true, rabbitmq, env } = options
+  const { nodes = 3, nicDelayMs = 100, withConfig = true, rabbitmq, real, env } = options
   const state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-system-')))
   await makeStateDir(state)
   const log = createLog({ part: 'sandbox' }, { level: 'error' })
-  const sandbox = await startSandbox({ state, nodes, nicDelayMs, withConfig, rabbitmq, env, log }).catch(
+  const sandbox = await startSandbox({ state, nodes, nicDelayMs, withConfig, rabbitmq, real, env, log }).catch(
     async error => {
       await stopAndRemove(state)
       throw error

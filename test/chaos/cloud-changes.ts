@@ -2,6 +2,7 @@
  * What users and administrators of the cloud change during chaos.
  */
 import assert from 'node:assert/strict'
+import type { CloudAdministrator } from '../../sandbox/cloud/cloud.ts'
 import { type CloudState, findSubnet, freeAddress, type Port, type Subnet } from '../../sandbox/cloud/state.ts'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 
@@ -59,6 +60,49 @@ export function simulatedCloudChanges(sandbox: Sandbox): CloudChanges {
         const server = cloudState.servers.get(serverOf(sandbox, vm))
         if (server) server.name = name
       }),
+  }
+}
+
+/** The same in a real cloud. The cloud state has its ports anyway; networks, subnets and servers are updated here. */
+export function realCloudChanges(sandbox: Sandbox, administrator: CloudAdministrator): CloudChanges {
+  const { cloudState } = sandbox
+  const update = (kind: 'network' | 'subnet' | 'port', id: string, body: object) =>
+    administrator('neutron', 'PUT', `/v2.0/${kind}s/${id}`, { [kind]: body })
+  return {
+    async attach(vm, subnet) {
+      const [port] = await sandbox.requestAttach({ vm: serverOf(sandbox, vm), subnet })
+      return port ?? assert.fail(`${vm}: no port`)
+    },
+    async detach(vm, port) {
+      await sandbox.detach({ vm: serverOf(sandbox, vm), port })
+    },
+    async setMtu(subnet, mtu) {
+      await update('network', findSubnet(cloudState, subnet).networkId, { mtu })
+      setMtu(cloudState, subnet, mtu)
+    },
+    async setAddresses(portId, count) {
+      const port = cloudState.ports.get(portId)
+      if (!port) return
+      const addresses = newAddresses(cloudState, port, count)
+      const fixed_ips = addresses.map(({ subnetId, ipAddress }) => ({ subnet_id: subnetId, ip_address: ipAddress }))
+      await update('port', portId, { fixed_ips })
+    },
+    async setGateway(subnet, address) {
+      const found = findSubnet(cloudState, subnet)
+      await update('subnet', found.id, { gateway_ip: address })
+      found.gatewayIp = address
+    },
+    async setRoutes(subnet, routes) {
+      const found = findSubnet(cloudState, subnet)
+      await update('subnet', found.id, { host_routes: routes })
+      found.hostRoutes = routes
+    },
+    async rename(vm, name) {
+      const id = serverOf(sandbox, vm)
+      await administrator('nova', 'PUT', `/v2.1/servers/${id}`, { server: { name } })
+      const server = cloudState.servers.get(id)
+      if (server) server.name = name
+    },
   }
 }
 

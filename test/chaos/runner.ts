@@ -3,15 +3,17 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { attachedPorts } from '../../sandbox/cloud/attach.ts'
 import { run } from '../../sandbox/exec.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { jobs, secrets } from '../../src/kube/resources.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { memoryOf } from '../bench/figure.ts'
 import type { TestSandbox } from '../system/sandbox.fixture.ts'
 import { type ReplicatedComponent, replicatedComponents, type Step } from './history.ts'
 import { idleViolations } from './idle-checks.ts'
-import { emptyModel } from './model.ts'
+import { emptyModel, type Model } from './model.ts'
 import { type Replica, startReplica } from './replica.ts'
 import { waitForRequestedState } from './requested-state.ts'
 import type { ChaosSetup } from './setup.ts'
@@ -22,6 +24,7 @@ import { startWatcher } from './watcher.ts'
 export async function runHistory(setup: ChaosSetup, history: readonly Step[]): Promise<string[]> {
   const { system, clocks, cloud, replicaEnv } = setup
   const model = emptyModel()
+  recordMacAddresses(system.sandbox, model)
   // Ready, so that the count includes what the components create at the start.
   await system.waitUntilReady(60_000)
   const before = await countResources(system)
@@ -52,6 +55,14 @@ export async function runHistory(setup: ChaosSetup, history: readonly Step[]): P
   }
   const leaks = violations.length === 0 ? await findLeaks(system, before) : []
   return [...watcher.violations, ...violations, ...leaks]
+}
+
+/** With the ports themselves: a real cloud plugs a NIC before it answers. */
+function recordMacAddresses({ cloudState, nodes }: Sandbox, { macAddresses }: Model): void {
+  cloudState.onPortsChange(() => {
+    for (const { server } of nodes.values())
+      for (const port of attachedPorts(cloudState, server)) macAddresses.add(port.macAddress)
+  })
 }
 
 interface ResourceCount {

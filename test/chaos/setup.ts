@@ -5,10 +5,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { RealServices } from '../../sandbox/faults/unavailable.ts'
+import type { Sandbox } from '../../sandbox/sandbox.ts'
 import { adminCaller } from '../support/access.ts'
 import { startTestSandbox, type TestSandbox } from '../system/sandbox.fixture.ts'
 import { type Clocks, clocksIn } from './clocks.ts'
-import { type CloudChanges, simulatedCloudChanges } from './cloud-changes.ts'
+import { type CloudChanges, realCloudChanges, simulatedCloudChanges } from './cloud-changes.ts'
 import { type ReplicatedComponent, replicatedComponents } from './history.ts'
 
 export interface ChaosSetup {
@@ -22,7 +24,16 @@ export interface ChaosSetup {
 
 const nodeNameKey = 'node'
 
-export async function startChaosSetup(options: { nodes: number; rabbitmq?: string | undefined }): Promise<ChaosSetup> {
+export interface ChaosOptions {
+  nodes: number
+  rabbitmq?: string | undefined
+  /** Services that are real instead of simulated. */
+  real?: RealServices
+  /** PostgreSQL for the inventory. Default: SQLite. */
+  databaseUrl?: string
+}
+
+export async function startChaosSetup(options: ChaosOptions): Promise<ChaosSetup> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-chaos-'))
   const clocks = clocksIn(dir)
   const { tokensFile, tokenFile } = await adminCaller(dir, randomBytes(24).toString('hex'))
@@ -38,15 +49,19 @@ export async function startChaosSetup(options: { nodes: number; rabbitmq?: strin
     { ...common, INVENTORY_TOKEN_FILE: tokenFile, ...clocks.env(`second-${component}`) },
   ])
   const remove = () => rm(dir, { recursive: true, force: true })
-  const { nodes, rabbitmq } = options
+  const { nodes, rabbitmq, real = {}, databaseUrl } = options
   try {
-    const env = { ...common, ...clocks.env() }
-    const system = await startTestSandbox({ nodes, env, ...(rabbitmq !== undefined && { rabbitmq }) })
-    for (const { metadata, name } of system.sandbox.cloudState.servers.values()) metadata[nodeNameKey] = name
+    const env = {
+      ...common,
+      ...clocks.env(),
+      ...(databaseUrl !== undefined && { INVENTORY_DATABASE_URL: databaseUrl }),
+    }
+    const system = await startTestSandbox({ nodes, env, real, ...(rabbitmq !== undefined && { rabbitmq }) })
+    await nameNodes(system.sandbox)
     return {
       system,
       clocks,
-      cloud: simulatedCloudChanges(system.sandbox),
+      cloud: cloudChanges(system.sandbox),
       replicaEnv: Object.fromEntries(replicaEnv),
       async stop() {
         await system.stop()
@@ -57,4 +72,17 @@ export async function startChaosSetup(options: { nodes: number; rabbitmq?: strin
     await remove()
     throw error
   }
+}
+
+/** Stores the name of its node in each server. */
+async function nameNodes({ cloudState, cloud: { administrator } }: Sandbox): Promise<void> {
+  for (const { id, metadata, name } of cloudState.servers.values()) {
+    metadata[nodeNameKey] = name
+    await administrator?.('nova', 'POST', `/v2.1/servers/${id}/metadata`, { metadata })
+  }
+}
+
+function cloudChanges(sandbox: Sandbox): CloudChanges {
+  const { administrator } = sandbox.cloud
+  return administrator ? realCloudChanges(sandbox, administrator) : simulatedCloudChanges(sandbox)
 }

@@ -1,6 +1,7 @@
 /**
  * The steps of a history: what users, clouds, disks and crashes do to a sandbox.
  */
+import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findSubnet } from '../../sandbox/cloud/state.ts'
 import { ipBatch } from '../../sandbox/exec.ts'
@@ -18,7 +19,7 @@ import { eventually } from '../support/eventually.ts'
 import type { NicState } from '../system/sandbox.fixture.ts'
 import { serverOf } from './cloud-changes.ts'
 import type { Action, DriftEdit, ReplicatedComponent } from './history.ts'
-import type { Model } from './model.ts'
+import { type Model, requestedPorts } from './model.ts'
 import type { Replica } from './replica.ts'
 import type { ChaosSetup } from './setup.ts'
 import type { Watcher } from './watcher.ts'
@@ -35,7 +36,6 @@ export async function runStep(context: RunContext, step: Action): Promise<void> 
   switch (step.action) {
     case 'attach': {
       const { id, macAddress } = await cloud.attach(step.vm, step.subnet)
-      model.macAddresses.add(macAddress)
       model.ports.set(step.port, { id, macAddress, vm: step.vm, subnet: step.subnet })
       return
     }
@@ -158,11 +158,18 @@ const editsOf: Record<DriftEdit, (nic: NicState) => string[]> = {
   route: ({ name }) => [`route flush table 10${name.slice(-1)}`],
 }
 
-/** The NIC may vanish meanwhile: then there is nothing to change. */
+/** How long somebody waits for a NIC to change. */
+const nicMs = 5_000
+
+/** The NIC may vanish meanwhile, or faults delay all of them: then there is nothing to change. */
 async function editNic({ system, model }: RunContext, step: Extract<Action, { action: 'drift' }>): Promise<void> {
-  const { nics } = await system.nodeState(step.vm)
-  const ours = nics.filter(({ name, macAddress }) => model.macAddresses.has(macAddress) && /^multinic\d$/.test(name))
-  const nic = ours[step.nic % ours.length]
+  if (requestedPorts(model, step.vm).length === 0) return
+  const findNic = async (): Promise<NicState> => {
+    const { nics } = await system.nodeState(step.vm)
+    const ours = nics.filter(({ name, macAddress }) => model.macAddresses.has(macAddress) && /^multinic\d$/.test(name))
+    return ours[step.nic % ours.length] ?? assert.fail(`${step.vm} has no NIC`)
+  }
+  const nic = await eventually(findNic, { within: nicMs }).catch(() => undefined)
   const { namespace: netns = '' } = system.sandbox.nodes.get(step.vm) ?? {}
   if (nic) await ipBatch(netns, editsOf[step.edit](nic)).catch(() => {})
 }

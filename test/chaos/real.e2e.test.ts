@@ -1,0 +1,37 @@
+/**
+ * Chaos on real parts: etcd, kube-apiserver and kube-controller-manager (../rigs/kubernetes/rig.ts), Keystone, Neutron, Nova and
+ * RabbitMQ (../rigs/openstack/rig.ts), and PostgreSQL. The kubelets are those of the sandbox. SEED and STEPS choose a history.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { availableFaults } from '../../sandbox/faults/unavailable.ts'
+import { environment } from '../../src/runtime/env.ts'
+import { startPostgres } from '../rigs/postgres/rig.ts'
+import { describeStep, historyOf } from './history.ts'
+import { runHistory } from './runner.ts'
+import { startChaosSetup } from './setup.ts'
+
+const { SEED = '1', STEPS = '18' } = environment()
+const real = { kubernetes: true, openstack: true }
+const vms = ['worker-1', 'worker-2']
+
+test(`chaos on real parts with seed ${SEED}: all guarantees hold throughout, and the system reaches the requested state`, {
+  timeout: 20 * 60_000,
+}, async () => {
+  const history = historyOf(Number(SEED), {
+    ...{ steps: Number(STEPS), vms, subnets: ['storage', 'backup'], faults: availableFaults(real) },
+  })
+  const postgres = await startPostgres()
+  try {
+    const databaseUrl = await postgres.database('inventory')
+    const setup = await startChaosSetup({ nodes: vms.length, real, databaseUrl })
+    try {
+      const violations = await runHistory(setup, history)
+      assert.deepEqual(violations, [], `seed ${SEED} after\n${history.map(describeStep).join('\n')}`)
+    } finally {
+      await setup.stop()
+    }
+  } finally {
+    await postgres.close()
+  }
+})

@@ -20,7 +20,7 @@ export interface NightlyCommand {
   minutes: number
 }
 
-const [chaosSeeds, truthSeeds, fuzzRuns, soakMinutes, soakNodes] = [20, 10, 20_000, 30, 1_000]
+const [chaosSeeds, realSeeds, truthSeeds, fuzzRuns, soakMinutes, soakNodes] = [20, 5, 10, 20_000, 30, 1_000]
 
 /** The first seed differs every day, so that every night tests other histories. A failure prints its seed. */
 export function nightlyParts(firstSeed: number): NightlyPart[] {
@@ -60,6 +60,18 @@ export function nightlyParts(firstSeed: number): NightlyPart[] {
           minutes: 4 * 60,
         },
       ],
+    },
+    {
+      name: 'chaos-real',
+      text: {
+        en: `${realSeeds} seeds of chaos on real Kubernetes, OpenStack, RabbitMQ and PostgreSQL`,
+        ko: `실제 Kubernetes, OpenStack, RabbitMQ, PostgreSQL의 카오스 시드 ${realSeeds}개`,
+      },
+      commands: Array.from({ length: realSeeds }, (_, index) => ({
+        args: ['scripts/e2e.ts'],
+        env: { ONLY: 'test/chaos/real.', SEED: `${firstSeed + index}`, STEPS: '40' },
+        minutes: 60,
+      })),
     },
     {
       name: 'truth',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { shortSeeds } from '../test/chaos/coverage.ts'
 import { coreCases } from './core-cases.ts'
 import { testFiles } from './test-files.ts'
 
@@ -19,4 +20,9 @@ test('on virtual machines, CI runs the named files only', () => {
   const { files, names } = coreCases('vm', vm)
   assert.ok(files.length > 0 && files.length < vm.length)
   assert.deepEqual(Object.keys(names).sort(), files.toSorted())
+})
+
+test('the seed of chaos in CI is one of the short form', () => {
+  const pattern = new RegExp(coreCases('e2e', e2e).names['test/chaos/chaos.e2e.test.ts'] ?? '^$')
+  assert.equal(shortSeeds.filter(seed => pattern.test(`chaos with seed ${seed}:`)).length, 1)
 })

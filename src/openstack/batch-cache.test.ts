@@ -10,6 +10,7 @@ function aCache() {
     keepMs: 60_000,
     keepAbsentMs: 5_000,
     idOf: value => value.id,
+    few: 3,
     now: () => clock.now,
     async fetch(ids) {
       fetched.push(ids)
@@ -57,4 +58,26 @@ test('an id that is forgotten during its fetch is fetched again, and never treat
   cache.forget()
   assert.deepEqual(await Promise.all([first, get('a')]), [['a'], ['a']])
   assert.equal(fetched.length, 2)
+})
+
+test('many ids wait for a running fetch of many others, and are fetched together; few ids do not wait', async () => {
+  const { fetched, get } = aCache()
+  const many = (name: string) => ['1', '2', '3', '4'].map(n => `${name}${n}`)
+  const first = get(...many('a'))
+  await Promise.resolve()
+  const others = [get(...many('b')), get(...many('c')), get('d')]
+  assert.deepEqual(fetched, [many('a'), ['d']])
+  assert.deepEqual(await Promise.all([first, ...others]), [many('a'), many('b'), many('c'), ['d']])
+  assert.deepEqual(fetched.slice(2), [[...many('b'), ...many('c')]])
+})
+
+test('a call that is aborted does not end the fetch of the others', async () => {
+  const { fetched, cache, get } = aCache()
+  const many = ['a', 'b', 'c', 'd']
+  const stop = new AbortController()
+  const aborted = assert.rejects(cache.get(many, stop.signal), /aborted/)
+  stop.abort()
+  assert.deepEqual(await get(...many), many)
+  await aborted
+  assert.deepEqual(fetched, [many])
 })

@@ -112,3 +112,28 @@ test('in a project with more pages of ports than groups of servers, ports are li
     world.faults.pageLimit = 0
   }
 })
+
+test('objects with very many servers share the list of the project, and keep their ports when another object lists', async () => {
+  now += 20 * minute
+  const subnet = addSubnet(world, { name: 'shared', cidr: '10.30.0.0/16', mtu: 1500 })
+  const groups = ['a', 'b', 'c'].map(name => Array.from({ length: 301 }, (_, n) => addServer(world, `${name}-${n}`)))
+  for (const [server] of groups) if (server) addPort(world, { server, subnet })
+  const cloud = open()
+  await cloud.check()
+  const before = sandbox.calls().neutron
+  const listed = (group: Server[]) => cloud.portsOfServers(group.map(({ id }) => id))
+  const [first, ...others] = groups.map(async (group, n) => {
+    // The list for the first group is sent.
+    if (n > 0) await Promise.resolve()
+    return listed(group)
+  })
+  assert.deepEqual(
+    (await Promise.all([first, ...others])).map(found => found?.length),
+    [1, 1, 1],
+  )
+  assert.equal(sandbox.calls().neutron - before, 2)
+  const [a, b] = [groups[0] ?? [], groups[1] ?? []]
+  const [portOfA] = await listed(a)
+  await listed(b)
+  assert.equal((await listed(a))[0], portOfA)
+})

@@ -5,18 +5,18 @@
 import { hostNotAllowed, urlOf } from '../contract/url.ts'
 import type { Http } from '../http-client/client.ts'
 import { isUnauthorized } from '../http-client/errors.ts'
-import type { Cloud, MessageBus } from '../operator/cloud.ts'
+import type { Cloud, MessageBus, Port } from '../operator/cloud.ts'
 import { adviceFor } from './advice.ts'
 import { createBatchCache } from './batch-cache.ts'
 import { decryptPassword } from './cipher.ts'
 import { type Contrabass, createContrabass, loginOf, type Provider } from './contrabass.ts'
 import { OpenStackError, toOpenStackError } from './errors.ts'
+import { createJoinedCall } from './joined-calls.ts'
 import { createKeystone } from './keystone.ts'
 import type { CloudLogin } from './login.ts'
 import { createNeutron, maxIds, type Neutron } from './neutron.ts'
-import { createNova, type Nova } from './nova.ts'
+import { createNova, fewServers, type Nova } from './nova.ts'
 import type { PageCache } from './page-cache.ts'
-import { createPortListing } from './port-listing.ts'
 import { createSession, type Session } from './session.ts'
 
 export interface OpenStackSettings {
@@ -71,6 +71,8 @@ const absentCacheMs = 5_000
 const manyServers = 3 * maxIds
 /** How long the ports of a project with many other ports are listed by server. */
 const largeProjectMs = 600_000
+/** How long pages of a project keep the ports of a server that no object asks for any more. */
+const listedServerMs = 600_000
 
 interface LoggedIn {
   bus: MessageBus | undefined
@@ -161,6 +163,7 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
       keepAbsentMs: absentCacheMs,
       now,
       idOf: value => value.id,
+      few: fewServers,
       fetch: (ids, signal) => call(cloud => fetch(cloud, ids, signal), signal),
     })
   const subnets = cached(({ neutron }, ids, signal) => neutron.subnets(ids, signal))
@@ -168,21 +171,34 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
   const servers = cached(({ nova }, ids, signal) => nova.servers(ids, signal))
   const byName = createListCache(now, found => (found.length === 1 ? cacheMs : absentCacheMs))
   const matching = createListCache(now, () => cacheMs)
+  const portsOfFew = createJoinedCall(async ids =>
+    byServer(await call(({ neutron }) => neutron.portsOfServers(ids), undefined)),
+  )
   let projectIsLargeUntil = 0
-  const listing = createPortListing(serverIds => call(({ neutron }) => neutron.portsOfServers(serverIds), undefined))
+  /** By server, until when its ports stay in the pages of the project. One object must not drop those of another. */
+  const listedServers = new Map<string, number>()
+  /** Each list of a project reads all of its ports, also for a few of them. Undefined: it has too many others. */
+  const portsOfProject = createJoinedCall(
+    async ids => {
+      if (now() < projectIsLargeUntil) return undefined
+      for (const [id, until] of listedServers) if (until <= now()) listedServers.delete(id)
+      for (const id of ids) listedServers.set(id, now() + listedServerMs)
+      const maxPages = Math.ceil(ids.length / maxIds)
+      const ports = await call(({ neutron }) => neutron.portsOfProject([...listedServers.keys()], maxPages), undefined)
+      if (!ports) projectIsLargeUntil = now() + largeProjectMs
+      return ports && byServer(ports)
+    },
+    { oneAtATime: true },
+  )
 
   return {
     check: signal => call(({ session }) => session.check('network', signal), signal),
     portsOfServers: async (serverIds, signal) => {
-      if (serverIds.length <= manyServers) return listing.ports(serverIds, signal)
-      return call(async ({ neutron }) => {
-        const calls = Math.ceil(serverIds.length / maxIds)
-        const isLarge = now() < projectIsLargeUntil
-        const ports = isLarge ? undefined : await neutron.portsOfProject(serverIds, calls, signal)
-        if (ports) return ports
-        if (!isLarge) projectIsLargeUntil = now() + largeProjectMs
-        return neutron.portsOfServers(serverIds, signal)
-      }, signal)
+      if (serverIds.length === 0) return []
+      const listed =
+        serverIds.length > manyServers ? await portsOfProject(serverIds, signal) : await portsOfFew(serverIds, signal)
+      if (listed) return serverIds.flatMap(id => listed.get(id) ?? [])
+      return call(({ neutron }) => neutron.portsOfServers(serverIds, signal), signal)
     },
     portsById: (ids, signal) => call(({ neutron }) => neutron.portsById(ids, signal), signal),
     portsByMac: (addresses, signal) => call(({ neutron }) => neutron.portsByMac(addresses, signal), signal),
@@ -235,6 +251,10 @@ function busOf({ rabbit }: Provider, key: string): MessageBus | undefined {
   } catch {
     return { urls, user, password: undefined }
   }
+}
+
+function byServer(ports: readonly Port[]): ReadonlyMap<string, Port[]> {
+  return Map.groupBy(ports, port => port.serverId)
 }
 
 /** A name with exactly one match is cached as long as other data. A user may correct any other result at any time. */

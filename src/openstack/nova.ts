@@ -43,7 +43,7 @@ const deletions = ['delete', 'forceDelete']
 /** The first microversion with server tags. */
 const tagHeaders = { 'x-openstack-nova-api-version': '2.26', 'openstack-api-version': 'compute 2.26' }
 /** Up to this number, servers are requested one by one. Above it, the whole list is cheaper. */
-const fewServers = 8
+export const fewServers = 8
 /** The most that Nova returns by default. A server has several KiB: `fields` does not exist here. */
 const pageSize = 1_000
 /** Servers that have the same name. */

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFairShare } from './fair-share.ts'
+import { type Acquired, createFairShare } from './fair-share.ts'
 
-/** Acquires until the share is used up. Returns the functions that free the workers. */
+/** Acquires until the share is used up. */
 function fill(fairShare: ReturnType<typeof createFairShare>, namespace: string, cloudOf: (n: number) => string) {
-  const frees: (() => void)[] = []
+  const workers: Acquired[] = []
   for (let n = 0; ; n++) {
-    const free = fairShare.acquire({ namespace, cloud: cloudOf(n) }, `${namespace}/${n}`)
-    if (!free) return frees
-    frees.push(free)
+    const worker = fairShare.acquire({ namespace, cloud: cloudOf(n) }, `${namespace}/${n}`)
+    if (!worker) return workers
+    workers.push(worker)
   }
 }
 
@@ -28,18 +28,51 @@ test('operator 8: a namespace with a cloud for each object leaves half of the wo
 test('a free worker wakes the namespace that uses the fewest, then the key that waits longest', () => {
   const woken: string[] = []
   const fairShare = createFairShare(10, key => void woken.push(key))
-  const frees = fill(fairShare, 'busy', n => `cloud ${n}`)
-  assert.equal(frees.length, 5)
-  assert.equal(fairShare.acquire({ namespace: 'busy', cloud: 'x' }, 'busy/second'), undefined)
+  const workers = fill(fairShare, 'busy', n => `cloud ${n}`)
+  assert.equal(workers.length, 5)
+  assert.equal(fairShare.acquire({ namespace: 'busy', cloud: 'y' }, 'busy/second'), undefined)
   assert.equal(fairShare.acquire({ namespace: 'busy', cloud: 'x' }, 'busy/5'), undefined)
   const [one, two] = [1, 2].map(n => fairShare.acquire({ namespace: 'other', cloud: 'shared' }, `other/${n}`))
   assert.ok(one && !two)
-  frees[0]?.()
+  workers[0]?.free()
   assert.deepEqual(woken, ['busy/5'])
-  one()
+  one.free()
   assert.deepEqual(woken, ['busy/5', 'other/2'])
-  frees[1]?.()
+  workers[1]?.free()
   assert.deepEqual(woken, ['busy/5', 'other/2', 'busy/second'])
+})
+
+test('a worker that a key was woken for is not given to another key', () => {
+  const woken: string[] = []
+  const fairShare = createFairShare(5, key => void woken.push(key))
+  const acquire = (name: string, cloud = 'one') => fairShare.acquire({ namespace: 'a', cloud }, name)
+  const first = acquire('first')
+  for (const name of ['second', 'third']) assert.equal(acquire(name), undefined)
+  first?.free()
+  assert.deepEqual(woken, ['second'])
+  assert.equal(acquire('newcomer'), undefined)
+  const second = acquire('second')
+  assert.ok(second)
+  second.free()
+  assert.deepEqual(woken, ['second', 'third'])
+  fairShare.forget('third')
+  assert.deepEqual(woken, ['second', 'third', 'newcomer'])
+  // It names another cloud by now: the reserved worker of the first one is free again.
+  assert.ok(acquire('newcomer', 'two'))
+  assert.ok(acquire('first'))
+})
+
+test('an object that does not use its cloud any more leaves it to the next one, and keeps its worker', () => {
+  const fairShare = createFairShare(5, () => {})
+  const first = fairShare.acquire({ namespace: 'a', cloud: 'one' }, 'a/1')
+  assert.equal(fairShare.acquire({ namespace: 'a', cloud: 'one' }, 'a/2'), undefined)
+  first?.leaveCloud()
+  assert.ok(fairShare.acquire({ namespace: 'a', cloud: 'one' }, 'a/2'))
+  assert.ok(fairShare.acquire({ namespace: 'a', cloud: 'two' }, 'a/3'))
+  assert.equal(fairShare.acquire({ namespace: 'a', cloud: 'three' }, 'a/4'), undefined)
+  first?.free()
+  assert.ok(fairShare.acquire({ namespace: 'a', cloud: 'three' }, 'a/4'))
+  assert.equal(fairShare.acquire({ namespace: 'a', cloud: 'one' }, 'a/5'), undefined)
 })
 
 test('with a single worker every namespace and every cloud is still served', () => {

@@ -11,8 +11,17 @@ export interface Share {
 }
 
 export interface FairShare {
-  /** Returns the function that frees the worker. Undefined: the key must wait, and is woken when a worker is free. */
-  acquire(share: Share, key: string): (() => void) | undefined
+  /** Undefined: the key must wait. It is woken when a worker is free, and that worker is reserved for it. */
+  acquire(share: Share, key: string): Acquired | undefined
+  /** Drops what waits for a key, or is reserved for it. */
+  forget(key: string): void
+}
+
+/** A worker in use. */
+export interface Acquired {
+  /** What is left to do does not use the cloud. */
+  leaveCloud(): void
+  free(): void
 }
 
 const cloudPart = 0.2
@@ -22,23 +31,30 @@ export function createFairShare(workers: number, wake: (key: string) => void): F
   /** Workers in use: of everything, of each namespace, of each cloud, and of each namespace in each cloud. */
   const running = new Map<string, number>()
   const waiting = new Map<string, Share>()
+  /** By woken key, what it may acquire. Others that come first would leave it waiting again, and again. */
+  const reserved = new Map<string, Share>()
   const used = (...parts: string[]) => running.get(JSON.stringify(parts)) ?? 0
 
-  function count({ namespace, cloud }: Share, change: 1 | -1): void {
-    for (const parts of [[], ['namespace', namespace], ['cloud', cloud], ['both', namespace, cloud]]) {
+  function add(change: 1 | -1, keys: readonly (readonly string[])[]): void {
+    for (const parts of keys) {
       const left = used(...parts) + change
       if (left > 0) running.set(JSON.stringify(parts), left)
       else running.delete(JSON.stringify(parts))
     }
   }
+  const ofWorker = ({ namespace }: Share) => [[], ['namespace', namespace]]
+  const ofCloud = ({ namespace, cloud }: Share) => [
+    ['cloud', cloud],
+    ['both', namespace, cloud],
+  ]
 
   function mayRun({ namespace, cloud }: Share): boolean {
-    const [ofCloud, own, ownOfCloud] = [
+    const [allOfCloud, own, ownOfCloud] = [
       used('cloud', cloud),
       used('namespace', namespace),
       used('both', namespace, cloud),
     ]
-    return ofCloud < maxOfCloud && isFair(own, used(), workers) && isFair(ownOfCloud, ofCloud, maxOfCloud)
+    return allOfCloud < maxOfCloud && isFair(own, used(), workers) && isFair(ownOfCloud, allOfCloud, maxOfCloud)
   }
 
   /** The waiting key whose namespace uses the fewest workers; of several, the one that waits longest. */
@@ -47,22 +63,48 @@ export function createFairShare(workers: number, wake: (key: string) => void): F
       .filter(([, share]) => mayRun(share))
       .toSorted(([, a], [, b]) => used('namespace', a.namespace) - used('namespace', b.namespace))
     if (!next) return
-    waiting.delete(next[0])
-    wake(next[0])
+    const [key, share] = next
+    waiting.delete(key)
+    reserved.set(key, share)
+    add(1, [...ofWorker(share), ...ofCloud(share)])
+    wake(key)
+  }
+
+  function dropReserved(key: string): void {
+    const share = reserved.get(key)
+    if (!share) return
+    reserved.delete(key)
+    add(-1, [...ofWorker(share), ...ofCloud(share)])
   }
 
   return {
     acquire(share, key) {
+      // Its cloud may be another one by now.
+      dropReserved(key)
       if (!mayRun(share)) {
         waiting.set(key, share)
         return undefined
       }
       waiting.delete(key)
-      count(share, 1)
-      return () => {
-        count(share, -1)
+      add(1, [...ofWorker(share), ...ofCloud(share)])
+      let usesCloud = true
+      const leaveCloud = () => {
+        if (usesCloud) add(-1, ofCloud(share))
+        usesCloud = false
         wakeNext()
       }
+      return {
+        leaveCloud,
+        free() {
+          add(-1, ofWorker(share))
+          leaveCloud()
+        },
+      }
+    },
+    forget(key) {
+      waiting.delete(key)
+      dropReserved(key)
+      wakeNext()
     },
   }
 }

@@ -62,6 +62,17 @@ test('a cloud that hangs, with as many objects as workers, does not block the ot
   assert.equal(hanging(), 1)
 })
 
+test('an inventory that does not answer does not hold up the other objects of a cloud', async () => {
+  await using inventory = await startStubServer(() => ({ status: 200, hang: true }))
+  const isRecording = () => inventory.requests.some(({ method }) => method !== 'GET')
+  // Then one object at a time uses the cloud.
+  await environment.startOperator({ OPERATOR_WORKERS: '5', INVENTORY_URL: inventory.url })
+  for (const name of ['worker-1', 'worker-2', 'worker-3'])
+    await environment.create({ name, vmNames: [workerWithPort(name).id] })
+  await eventually(async () => assert.equal((await environment.nodes()).length, 3))
+  assert.ok(isRecording())
+})
+
 test('syncs leak no file descriptors', async () => {
   const worker = workerWithPort('worker-1')
   await environment.startOperator()

@@ -138,6 +138,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       metrics.stage(stage, (performance.now() - startedAt) / 1_000)
     }
   }
+  const fairShare = createFairShare(settings.OPERATOR_WORKERS, waker.wakeForStatus)
   const deps: ReconcileDeps = {
     env,
     kube,
@@ -155,6 +156,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       nodeWatch.forget(key)
       statusWatch.forget(key)
       waker.takeWakes(key)
+      fairShare.forget(key)
       metrics.forget(key)
     },
     locks: createLocks(),
@@ -176,7 +178,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     takeForced: configs.takeForced,
     takeWakes: waker.takeWakes,
     wakeForStatus: waker.wakeForStatus,
-    fairShare: createFairShare(settings.OPERATOR_WORKERS, waker.wakeForStatus),
+    fairShare,
     timed,
     traces: createTraces(tracer, timed, Date.now),
     onSynced: metrics.sync,

@@ -17,7 +17,7 @@ import type { Log } from '../telemetry/log.ts'
 import { resolveSettings } from './config.ts'
 import { release } from './deletion.ts'
 import { isUnavailable } from './events/cloud-events.ts'
-import type { FairShare } from './fair-share.ts'
+import type { Acquired, FairShare } from './fair-share.ts'
 import type { InspectContext, Inspection } from './inspect.ts'
 import type { ObjectEvents } from './object-events.ts'
 import { nextStatus } from './status.ts'
@@ -90,19 +90,20 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       deps.forget(key)
       return
     }
-    const free = deps.fairShare.acquire({ namespace: at.namespace ?? '', cloud: cloudOf(found) }, key)
-    if (!free) return { after: workerPollMs }
+    const worker = deps.fairShare.acquire({ namespace: at.namespace ?? '', cloud: cloudOf(found) }, key)
+    if (!worker) return { after: workerPollMs }
     try {
       if (found.metadata.deletionTimestamp) return await release(found, deps, { log, signal })
-      return await syncOne(found, key, { log, signal })
+      return await syncOne(found, key, worker, { log, signal })
     } finally {
-      free()
+      worker.free()
     }
   }
 
   async function syncOne(
     found: OpenstackConfig,
     key: string,
+    worker: Acquired,
     { log: parentLog, signal }: Pick<ReconcileContext, 'log' | 'signal'>,
   ) {
     const at = parseKey(key)
@@ -168,6 +169,8 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       nextSyncMs: next,
     }
     await trace.timed('status', () => writeStatus(config, outcome))
+    // The next object of this cloud is delivered while the inventory stores this one.
+    worker.leaveCloud()
     await trace.timed('record', () => deps.records.flush(log, result && verdictsOf(config, result)))
     await giveWay()
     trace.end(key, result)

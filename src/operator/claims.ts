@@ -24,13 +24,24 @@ export function claimsOf(
   return all
     .filter(other => keyOf(other) !== source && providerIdOf(other) === providerId && !other.metadata.deletionTimestamp)
     .filter(admits)
-    .map(other => ({
-      source: keyOf(other),
-      vmIds: [
-        ...(other.spec.vmNames ?? []).flatMap(entry => serverIdOf(entry) ?? []),
-        ...(other.spec.vmSelector ? selectedVms(keyOf(other)) : []),
-      ],
-      subnetIds: subnetRefsOf(other.spec).flatMap(({ id }) => id ?? []),
-      indexes: (other.spec.subnets ?? []).flatMap(({ index }) => index ?? []),
-    }))
+    .map(other => {
+      const claim = claimOf(other)
+      if (!other.spec.vmSelector) return claim
+      return { ...claim, vmIds: [...claim.vmIds, ...selectedVms(keyOf(other))] }
+    })
+}
+
+/** Of the objects as they are now. Each plan keeps the claims of all others: copies would grow with the square of the objects. */
+const known = new WeakMap<OpenstackConfig, Claim>()
+
+/** What the object selects without its vmSelector. */
+function claimOf(config: OpenstackConfig): Claim {
+  const claim = known.get(config) ?? {
+    source: keyOf(config),
+    vmIds: (config.spec.vmNames ?? []).flatMap(entry => serverIdOf(entry) ?? []),
+    subnetIds: subnetRefsOf(config.spec).flatMap(({ id }) => id ?? []),
+    indexes: (config.spec.subnets ?? []).flatMap(({ index }) => index ?? []),
+  }
+  known.set(config, claim)
+  return claim
 }

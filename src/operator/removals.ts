@@ -148,8 +148,19 @@ function reusedNameOutcome(
 /** The first other object that selects the interface. */
 type FindHeir = (node: DeliveredNode, nic: Interface) => Claim | undefined
 
+/** Few plans release an interface: the others do not need the VMs of all claims. */
 export function heirFinder(claims: readonly Claim[]): FindHeir {
-  const byVm = new Map<string | undefined, { claim: Claim; subnetIds: ReadonlySet<string | undefined> }[]>()
+  let known: ClaimsByVm | undefined
+  return ({ instanceId }, { subnetId }) => {
+    known ??= claimsByVm(claims)
+    return known.get(instanceId)?.find(({ subnetIds }) => subnetIds.has(subnetId))?.claim
+  }
+}
+
+type ClaimsByVm = Map<string | undefined, { claim: Claim; subnetIds: ReadonlySet<string | undefined> }[]>
+
+function claimsByVm(claims: readonly Claim[]): ClaimsByVm {
+  const byVm: ClaimsByVm = new Map()
   for (const claim of claims) {
     const one = { claim, subnetIds: new Set<string | undefined>(claim.subnetIds) }
     for (const vmId of new Set(claim.vmIds)) {
@@ -158,7 +169,7 @@ export function heirFinder(claims: readonly Claim[]): FindHeir {
       else byVm.set(vmId, [one])
     }
   }
-  return ({ instanceId }, { subnetId }) => byVm.get(instanceId)?.find(({ subnetIds }) => subnetIds.has(subnetId))?.claim
+  return byVm
 }
 
 /** An interface that another object selects too is handed over instead of removed and configured again. */

@@ -2,14 +2,13 @@
  * Delivers a plan to Viola: at most 200 nodes and 1 MiB for each POST. Each node carries the spec hash that it was planned
  * on. A node without interfaces is deleted. A node that Viola refuses does not block the others.
  */
-import { toWireInterface } from '../contract/interfaces.ts'
-import { maxNodesPerPost, type ViolaNodeConfig } from '../contract/viola.ts'
+import { maxNodesPerPost } from '../contract/viola.ts'
 import { batchesOf } from '../http-client/batches.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { giveWay } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { NodePlan } from './plan.ts'
-import { type ViolaClient, ViolaError } from './viola-client.ts'
+import { type NodeToWrite, type ViolaClient, ViolaError } from './viola-client.ts'
 
 export interface Delivery {
   /** With the spec hash that the cluster has now, if Viola reports it. */
@@ -32,7 +31,7 @@ const concurrentPosts = 2
 const limits = {
   items: maxNodesPerPost,
   bytes: 1024 * 1024,
-  costOf: (node: ViolaNodeConfig) => JSON.stringify(node).length,
+  costOf: (node: NodeToWrite) => JSON.stringify(node).length,
 }
 
 type Writer = Pick<ViolaClient, 'post' | 'remove'>
@@ -74,22 +73,22 @@ export async function logDelivered(
   }
 }
 
-function* nodesToSend(nodes: readonly NodePlan[]): Generator<ViolaNodeConfig> {
-  for (const node of nodes) if (node.action !== 'remove') yield toViolaNode(node)
+function* nodesToSend(nodes: readonly NodePlan[]): Generator<NodeToWrite> {
+  for (const node of nodes) if (node.action !== 'remove') yield toWrite(node)
 }
 
-function toViolaNode({ nodeName, instanceId, instanceName, interfaces, expectedSpecHash }: NodePlan): ViolaNodeConfig {
+function toWrite({ nodeName, instanceId, instanceName, interfaces, expectedSpecHash }: NodePlan): NodeToWrite {
   return {
     nodeName,
     ...(instanceId !== '' && { instanceId }),
     ...(instanceName !== undefined && { instanceName }),
-    interfaces: interfaces.map(toWireInterface),
+    interfaces,
     expectedSpecHash,
   }
 }
 
 /** When Viola refuses the content of a batch, halves it until only the invalid nodes are refused. */
-async function post(viola: Writer, batch: ViolaNodeConfig[], delivery: Delivery, signal: AbortSignal): Promise<void> {
+async function post(viola: Writer, batch: NodeToWrite[], delivery: Delivery, signal: AbortSignal): Promise<void> {
   try {
     const { results } = await viola.post(batch, signal)
     for (const { nodeName } of batch) addResult(delivery, nodeName, results.get(nodeName) ?? { action: 'updated' })

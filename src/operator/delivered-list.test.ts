@@ -31,6 +31,19 @@ test('a status of a config that is known is read without its interfaces', async 
   assert.equal(nodes[0]?.status?.state, 'Configured')
 })
 
+test('a list that is read again keeps the objects of equal interfaces, and shows others also with a known hash', async () => {
+  await using given = await aListedViola()
+  const { viola, watch } = given
+  const { nodes: before } = await viola.client.list(undefined, { maxAgeMs: minute })
+  viola.change({ nodeName: 'worker-1', state: 'Configured' })
+  await eventually(() => assert.equal(watch.concerned.length, 1))
+  viola.nodes.set('worker-2', { nodeName: 'worker-2', generation: 1, sources: ['ns/c'], state: 'Pending' })
+  const { nodes } = await viola.client.list()
+  assert.deepEqual([viola.lists(), nodes[0]?.status?.state], [2, 'Configured'])
+  assert.equal(nodes[0]?.interfaces, before[0]?.interfaces)
+  assert.deepEqual([nodes[1]?.specHash, nodes[1]?.interfaces[0]?.source], [before[1]?.specHash, 'ns/c'])
+})
+
 test('a status does not hide who edited the node config by hand: only the list names them', async () => {
   await using given = await aListedViola()
   const { viola, watch } = given

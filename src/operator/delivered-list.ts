@@ -4,15 +4,22 @@
  *
  * Without a stream, every write makes the list outdated, and so does the end of the stream: the next reader asks Viola.
  */
-import { fromWireInterfaces, specHash, type WireInterface } from '../contract/interfaces.ts'
+import { areComplete, completeInterfaces, type Interface, specHash, toWireInterface } from '../contract/interfaces.ts'
 import { equalJson } from '../contract/json.ts'
-import type { ViolaNodeConfig } from '../contract/viola.ts'
 import type { DeliveredNode } from './observed-state.ts'
-import type { Concerned, DeliveredNodes, KnownNode, NodeConfigEvent, PostOutcome, ViolaClient } from './viola-client.ts'
+import type {
+  Concerned,
+  DeliveredNodes,
+  KnownNode,
+  NodeConfigEvent,
+  NodeToWrite,
+  PostOutcome,
+  ViolaClient,
+} from './viola-client.ts'
 
 /** A client that asks Viola for every list. */
 export type UnsharedViola = Omit<ViolaClient, 'list' | 'watchNodeConfigs'> & {
-  list(signal?: AbortSignal): Promise<DeliveredNodes>
+  list(signal?: AbortSignal, known?: KnownNode): Promise<DeliveredNodes>
   watchNodeConfigs(signal: AbortSignal, known: KnownNode): AsyncIterable<NodeConfigEvent>
 }
 
@@ -52,15 +59,21 @@ export function withDeliveredList(
   let reading = 0
   let takenLength = 0
   /** The nodes of the POSTs under way, until their events come: Viola reports a node before it answers for all of them. */
-  const writing = new Map<string, ViolaNodeConfig>()
+  const writing = new Map<string, NodeToWrite>()
   /** The last read that others may share, and what had outdated lists before it. */
   let current: { before: number; list: Promise<DeliveredNodes> } | undefined
+  /** A node that we write is known before its event comes. */
+  const knownNode: KnownNode = nodeName => {
+    const before = known?.byName.get(nodeName)
+    const sent = writing.get(nodeName)
+    return sent ? { ...toDelivered(sent, before), specHash: sentHash(sent) } : before
+  }
 
   async function read(signal: AbortSignal | undefined): Promise<DeliveredNodes> {
     const [readAt, before] = [now(), outdated]
     reading++
     try {
-      const list = await viola.list(signal)
+      const list = await viola.list(signal, knownNode)
       // A list that was read earlier than the known one may end later.
       if (known && known.readAt > readAt) return list
       const isKnown = known?.list?.nodes === list.nodes
@@ -129,7 +142,7 @@ export function withDeliveredList(
   }
 
   /** Takes over what Viola accepted. Reports whether that is all that the write can have changed. */
-  function noteAccepted(nodes: readonly ViolaNodeConfig[], { results }: PostOutcome): boolean {
+  function noteAccepted(nodes: readonly NodeToWrite[], { results }: PostOutcome): boolean {
     if (!isStreaming) return false
     for (const node of nodes) {
       const { action, specHash } = results.get(node.nodeName) ?? {}
@@ -179,7 +192,6 @@ export function withDeliveredList(
     },
     async *watchNodeConfigs(signal) {
       try {
-        const knownNode: KnownNode = nodeName => known?.byName.get(nodeName)
         for await (const event of viola.watchNodeConfigs(signal, knownNode)) yield concernedBy(event)
       } finally {
         isStreaming = false
@@ -199,23 +211,30 @@ function withReported({ status: _, providerName: __, ...config }: DeliveredNode,
   return { ...config, ...reported(node) }
 }
 
+const sentHashes = new WeakMap<NodeToWrite, string>()
+
 /** The hash that Viola computes for a node of a POST. */
-export function sentHash({
-  nodeName,
-  instanceId,
-  interfaces,
-}: Pick<ViolaNodeConfig, 'nodeName' | 'instanceId' | 'interfaces'>): string {
-  return specHash({ nodeName, instanceId, interfaces: fromWireInterfaces(interfaces as WireInterface[]) })
+function sentHash(node: NodeToWrite): string {
+  const { nodeName, instanceId } = node
+  const hash = sentHashes.get(node) ?? specHash({ nodeName, instanceId, interfaces: interfacesOf(node) })
+  sentHashes.set(node, hash)
+  return hash
+}
+
+/** The interfaces as Viola completes them: usually those that were planned, as the same objects. */
+function interfacesOf({ interfaces }: NodeToWrite): Interface[] {
+  const wire = interfaces.map(toWireInterface)
+  return areComplete(wire) ? interfaces : completeInterfaces(wire).interfaces
 }
 
 /** A node that Viola just accepted. It reports the generation later: until then it is the next one. */
-function toDelivered(node: ViolaNodeConfig, before: DeliveredNode | undefined): Omit<DeliveredNode, 'specHash'> {
-  const { nodeName, instanceId, instanceName, interfaces } = node
+function toDelivered(node: NodeToWrite, before: DeliveredNode | undefined): Omit<DeliveredNode, 'specHash'> {
+  const { nodeName, instanceId, instanceName } = node
   const { providerName, status, generation = 0 } = before ?? {}
   return {
     nodeName,
     generation: generation + 1,
-    interfaces: fromWireInterfaces(interfaces as WireInterface[]),
+    interfaces: interfacesOf(node),
     ...(instanceId !== undefined && { instanceId }),
     ...(instanceName !== undefined && { instanceName }),
     ...(providerName !== undefined && { providerName }),

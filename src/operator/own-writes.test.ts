@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aListedViola, minute, statesOf } from '../../test/operator/listed-viola.ts'
-import { sendEvent, startStreamingViola, toWire } from '../../test/operator/viola-stream.ts'
+import { hashOfSent, sendEvent, startStreamingViola, toWire } from '../../test/operator/viola-stream.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import type { ViolaNodeConfig } from '../contract/viola.ts'
-import { sentHash } from './delivered-list.ts'
+import type { NodeToWrite } from './viola-client.ts'
 
 test('without a stream, a list is read again after a write, also after one that ends while it is read', async () => {
   await using viola = await startStreamingViola()
@@ -25,8 +25,8 @@ test('without a stream, a list is read again after a write, also after one that 
   assert.equal(viola.lists(), 4)
 })
 
-function aNode(nodeName: string, source: string): ViolaNodeConfig {
-  const nic = { id: 0, name: 'multinic0', macAddress: 'fa:16:3e:00:00:01', portId: 'port-0', source }
+function aNode(nodeName: string, source: string): NodeToWrite {
+  const nic = { index: 0, name: 'multinic0', macAddress: 'fa:16:3e:00:00:01', portId: 'port-0', source }
   return { nodeName, interfaces: [nic] }
 }
 
@@ -64,17 +64,41 @@ async function postWithEvent(
     const { interfaces } = node
     const reported = { nodeName: node.nodeName, specHash: hash(node), generation, interfaces }
     for (const stream of viola.streams) sendEvent(stream, type, reported)
-    return { nodeName: node.nodeName, action: 'updated', specHash: sentHash(node) }
+    return { nodeName: node.nodeName, action: 'updated', specHash: hashOfSent(node) }
   }
   viola.beforeAnswer = () => eventually(() => assert.equal(watch.concerned.length, 1))
-  await viola.client.post([aNode('worker-1', 'ns/c')])
+  const node = aNode('worker-1', 'ns/c')
+  await viola.client.post([node])
   viola.beforeAnswer = async () => {}
+  return node
 }
+
+test('what is delivered has the interfaces that were planned, as the same objects', async () => {
+  await using given = await aListedViola()
+  const { viola } = given
+  const node = aNode('worker-2', 'ns/a')
+  viola.onPost = ({ nodeName }) => ({ nodeName, action: 'updated', specHash: `${nodeName} 2` })
+  await viola.client.post([node])
+  const withEvent = await postWithEvent(given, { generation: 2, hash: hashOfSent })
+  const { nodes } = await viola.client.list(undefined, { maxAgeMs: minute })
+  assert.deepEqual([viola.lists(), nodes.length], [1, 2])
+  assert.equal(nodes[0]?.interfaces, withEvent.interfaces)
+  assert.equal(nodes[1]?.interfaces, node.interfaces)
+})
+
+test('a node that Viola completes is delivered as it completes it', async () => {
+  await using given = await aListedViola()
+  const { viola } = given
+  const { interfaces } = aNode('worker-1', 'ns/a')
+  const incomplete = interfaces.map(nic => ({ ...nic, macAddress: nic.macAddress.toUpperCase(), gateway: '' }))
+  await viola.client.post([{ nodeName: 'worker-1', interfaces: incomplete }])
+  assert.deepEqual((await viola.client.list(undefined, { maxAgeMs: minute })).nodes[0]?.interfaces, interfaces)
+})
 
 test('an event of our own write that comes before the answer is no change of somebody else', async () => {
   await using given = await aListedViola()
   const { viola, watch } = given
-  await postWithEvent(given, { generation: 5, hash: sentHash })
+  await postWithEvent(given, { generation: 5, hash: hashOfSent })
   assert.deepEqual(watch.concerned, [[]])
   assert.deepEqual(await statesOf(viola), ['worker-1 5 undefined', 'worker-2 1 Pending'])
   assert.equal(viola.lists(), 1)

@@ -5,7 +5,8 @@
  * may do so too for a moment, so the method is called again every time.
  */
 import { createHash } from 'node:crypto'
-import { fromWireInterfaces, type Interface } from '../contract/interfaces.ts'
+import { fromWireInterfaces, type Interface, toWireInterface } from '../contract/interfaces.ts'
+import { equalJson } from '../contract/json.ts'
 import { spellingsOf } from '../contract/machine.ts'
 import { isDotSegment } from '../contract/node-names.ts'
 import { shownName, truncate } from '../contract/truncate.ts'
@@ -31,7 +32,7 @@ import type { DeliveredNode } from './observed-state.ts'
 export interface ViolaClient {
   /** The node configs of this provider. Default: they are read. */
   list(signal?: AbortSignal, allowed?: ListAge): Promise<DeliveredNodes>
-  post(nodes: readonly ViolaNodeConfig[], signal?: AbortSignal, traceparent?: string): Promise<PostOutcome>
+  post(nodes: readonly NodeToWrite[], signal?: AbortSignal, traceparent?: string): Promise<PostOutcome>
   remove(node: NodeToRemove, signal?: AbortSignal, traceparent?: string): Promise<'removed' | 'conflict'>
   clusterNodes(signal?: AbortSignal): Promise<ClusterNodes>
   /** Yields the version of the Nodes now and after each change. Ends when Viola ends the stream. */
@@ -63,7 +64,7 @@ export interface ClusterNodes {
 
 /** What one Viola serves: some have neither GET nor DELETE. */
 export interface ViolaApi {
-  list(signal?: AbortSignal): Promise<readonly DeliveredNode[] | 'unsupported'>
+  list(signal?: AbortSignal, known?: KnownNode): Promise<readonly DeliveredNode[] | 'unsupported'>
   post: ViolaClient['post']
   remove(
     node: NodeToRemove,
@@ -72,11 +73,14 @@ export interface ViolaApi {
   ): Promise<'removed' | 'conflict' | 'unsupported'>
   clusterNodes: ViolaClient['clusterNodes']
   watchClusterNodes: ViolaClient['watchClusterNodes']
-  /** A node whose config is known keeps its interfaces: a status, the usual event, is a small part of a node config. */
+  /** The interfaces of a known config are not read: a status, the usual event, is a small part of a node config. */
   watchNodeConfigs(signal: AbortSignal, known?: KnownNode): AsyncIterable<NodeConfigEvent>
 }
 
-export type KnownNode = (nodeName: string) => DeliveredNode | undefined
+/** A node whose config is known keeps its interfaces, as the same objects. */
+export type KnownNode = (nodeName: string) => KnownConfig | undefined
+
+export type KnownConfig = Pick<DeliveredNode, 'specHash' | 'generation' | 'interfaces'>
 
 /** `synced` is the first: whether the last list still has the version of the cluster. Then every change of a node config. */
 export type NodeConfigEvent =
@@ -93,6 +97,9 @@ export interface DeliveredNodes {
 export interface PostOutcome {
   results: Map<string, Pick<ViolaResult, 'action' | 'message' | 'specHash'>>
 }
+
+/** With the interfaces of the plan: what is delivered has the same objects then. */
+export type NodeToWrite = Omit<ViolaNodeConfig, 'interfaces'> & { interfaces: Interface[] }
 
 export type NodeToRemove = Pick<ViolaNodeConfig, 'nodeName' | 'instanceId'> & { expectedSpecHash: string }
 
@@ -146,7 +153,7 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
   }
 
   return {
-    async list(signal) {
+    async list(signal, knownNode) {
       const known = last
       const byDigest = new Map<string, DeliveredNode>()
       const etags = new Set<unknown>()
@@ -166,7 +173,7 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
           throw refusal('GET', answer, ': this Viola answered before; restart the operator if it now serves only POST')
         }
         if (answer.status !== 200) throw refusal('GET', answer)
-        await readPage(answer.body, byDigest, known?.byDigest)
+        await readPage(answer.body, byDigest, known?.byDigest, knownNode)
         etags.add(answer.headers['etag'])
         next = nextQuery(answer.headers['link'])
       }
@@ -183,7 +190,7 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
         method: 'POST',
         url,
         headers: { ...headers, ...(traceparent && { traceparent }) },
-        body: nodes,
+        body: nodes.map(toViolaNode),
         signal,
         anyBody: true,
         accept: status => status !== 429 && status !== 503,
@@ -257,6 +264,10 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
   }
 }
 
+export function toViolaNode({ interfaces, ...node }: NodeToWrite): ViolaNodeConfig {
+  return { ...node, interfaces: interfaces.map(toWireInterface) }
+}
+
 function versionIn(data: unknown): string | undefined {
   const version = (data as { resourceVersion?: unknown } | null)?.resourceVersion
   return typeof version === 'string' ? version : undefined
@@ -286,6 +297,7 @@ async function readPage(
   body: unknown,
   into: Map<string, DeliveredNode>,
   before: ReadonlyMap<string, DeliveredNode> = new Map(),
+  known: KnownNode = () => undefined,
 ): Promise<void> {
   const items = (body as { items?: unknown } | null | undefined)?.items
   if (!Array.isArray(items)) throw unusable()
@@ -294,7 +306,7 @@ async function readPage(
     const digest = createHash('sha256')
       .update(JSON.stringify(item) ?? '')
       .digest('base64')
-    into.set(digest, before.get(digest) ?? readNode(item))
+    into.set(digest, before.get(digest) ?? withKnownInterfaces(readNode(item), known))
     await giveWay()
     if (into.size > maxNodes) throw new ViolaError(`viola: the list has more than ${maxNodes} node configs`)
   }
@@ -320,8 +332,14 @@ function readNode(item: unknown, known: KnownNode = () => undefined): DeliveredN
   }
 }
 
+/** A list is compared and not believed: it shows what the cluster really has. */
+function withKnownInterfaces(node: DeliveredNode, known: KnownNode): DeliveredNode {
+  const { interfaces } = known(node.nodeName) ?? {}
+  return interfaces && equalJson(interfaces, node.interfaces) ? { ...node, interfaces } : node
+}
+
 /** The known node of this name, if the item claims to have its config. */
-function withSameConfig(item: unknown, known: KnownNode): DeliveredNode | undefined {
+function withSameConfig(item: unknown, known: KnownNode): KnownConfig | undefined {
   const { nodeName, specHash, generation } = (item ?? {}) as Partial<DeliveredNode>
   const before = typeof nodeName === 'string' ? known(nodeName) : undefined
   return before?.specHash === specHash && before?.generation === generation ? before : undefined

@@ -6,8 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encrypted } from '../../sandbox/cloud/contrabass.ts'
 import type { WireInterface } from '../../src/contract/interfaces.ts'
-import { sentHash } from '../../src/operator/delivered-list.ts'
-import { sendEvent } from './viola-stream.ts'
+import { hashOfSent, sendEvent } from './viola-stream.ts'
 
 export const portsEach = 5
 export const vmIdOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
@@ -174,7 +173,7 @@ export async function startViolaStub({ configured = false, writeMs = 0 } = {}): 
   const streams = new Set<ServerResponse>()
   const toWire = (node: StoredNode) => ({ ...node, generation: 1, ...status })
   // The hash of a stub that writes at once costs more than the rest of its answer.
-  const hashed = (node: SentNode): StoredNode => ({ ...node, specHash: writeMs === 0 ? 'h' : sentHash(node) })
+  const hashed = (node: SentNode): StoredNode => ({ ...node, specHash: writeMs === 0 ? 'h' : hashOfSent(node) })
   const store = (node: StoredNode) => {
     delivered.set(node.nodeName, node)
     listener(node)

@@ -4,6 +4,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { fromWireInterfaces, specHash, type WireInterface } from '../../src/contract/interfaces.ts'
 import type { ViolaNodeConfig, ViolaResult } from '../../src/contract/viola.ts'
 import { createHttp } from '../../src/http-client/client.ts'
 import { type DeliveredListOptions, withDeliveredList } from '../../src/operator/delivered-list.ts'
@@ -43,6 +44,15 @@ export interface StreamingViola {
   send(node: Partial<StreamedNode> & { nodeName: string }): StreamedNode
   remove(nodeName: string): void
   [Symbol.asyncDispose](): Promise<void>
+}
+
+/** The hash that Viola computes for a node of a POST. */
+export function hashOfSent({
+  nodeName,
+  instanceId,
+  interfaces,
+}: Pick<ViolaNodeConfig, 'nodeName' | 'instanceId' | 'interfaces'>): string {
+  return specHash({ nodeName, instanceId, interfaces: fromWireInterfaces(interfaces as WireInterface[]) })
 }
 
 export function sendEvent(response: ServerResponse, event: string, data: unknown): void {

@@ -14,7 +14,7 @@ import type { Kube } from '../../kube/api.ts'
 import { messageOf } from '../../runtime/errors.ts'
 import type { UnsharedViola } from '../delivered-list.ts'
 import type { DeliveredNode } from '../observed-state.ts'
-import { type NodeToRemove, type ViolaApi, type ViolaClient, ViolaError } from '../viola-client.ts'
+import { type NodeToRemove, toViolaNode, type ViolaApi, type ViolaClient, ViolaError } from '../viola-client.ts'
 
 export interface Target {
   endpoint: string
@@ -127,7 +127,7 @@ export function withPostOnlySupport(
     for (const node of nodes) {
       const { action } = outcome.results.get(node.nodeName) ?? { action: 'updated' }
       if (action === 'failed' || action === 'conflict') continue
-      if (node.interfaces.length > 0) await store.put(target, node)
+      if (node.interfaces.length > 0) await store.put(target, toViolaNode(node))
       else await removeStored(node.nodeName)
     }
     return outcome
@@ -145,8 +145,8 @@ export function withPostOnlySupport(
     clusterNodes: viola.clusterNodes,
     watchClusterNodes: viola.watchClusterNodes,
     watchNodeConfigs: viola.watchNodeConfigs,
-    async list(signal) {
-      const nodes = await viola.list(signal)
+    async list(signal, known) {
+      const nodes = await viola.list(signal, known)
       usesStore = nodes === 'unsupported'
       return nodes === 'unsupported' ? { nodes: await listStored(), reported: false } : { nodes, reported: true }
     },

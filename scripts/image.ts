@@ -35,14 +35,11 @@ export interface Recipe {
   own(work: string): Promise<{ files: Record<string, ImageFile>; packages: string[] }>
 }
 
-/**
- * Without an initial size, V8 collects the heap of a first sync four times before it is as large as it has to be. Each thread
- * that helps with a collection keeps memory of its own.
- */
-const unoptimized = [
-  ...['/usr/bin/node', '--max-semi-space-size=2', '--initial-old-space-size=36', '--v8-pool-size=1'],
-  '/opt/multinic/multinic.mjs',
-]
+const program = '/opt/multinic/multinic.mjs'
+/** Each thread that helps with a collection keeps memory of its own. */
+const smallHeap = ['/usr/bin/node', '--max-semi-space-size=2', '--v8-pool-size=1']
+/** Without an initial size, V8 collects the heap of a first sync four times before it is as large as it has to be. */
+const firstSyncMiB = 36
 
 export const recipes = {
   services: {
@@ -55,26 +52,26 @@ export const recipes = {
       multinic: [],
     },
     // A small young generation: otherwise a POST of 1,000 nodes leaves the process with twice the memory that it needs.
-    entrypoint: ['/usr/bin/node', '--max-semi-space-size=2', '--optimize-for-size', '/opt/multinic/multinic.mjs'],
+    entrypoint: ['/usr/bin/node', '--max-semi-space-size=2', '--optimize-for-size', program],
     // The operator and the controller limit their heaps themselves (src/runtime/heap.ts); optimizing for size slows them down.
     entrypoints: {
-      'multinic-operator': unoptimized,
-      'multinic-controller': unoptimized,
+      'multinic-operator': [...smallHeap, `--initial-old-space-size=${firstSyncMiB}`, program],
+      'multinic-controller': [...smallHeap, program],
     },
     // By default every thread of Node has its own malloc arena and returns little of it; large bodies fragment it.
     environment: { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' },
     user: '65532:65532',
     system: {},
     own: async work => {
-      const program = join(work, 'multinic.mjs')
-      const packages = await buildProgram(program)
+      const bundle = join(work, 'multinic.mjs')
+      const packages = await buildProgram(bundle)
       await buildWeb(join(work, 'web'))
       const web = globSync('**/*', { cwd: join(work, 'web') }).filter(path => path.includes('.'))
       return {
         packages: [...packages, 'preact'].sort(),
         files: {
           ...Object.fromEntries(
-            ['multinic.mjs', ...programParts(program)].map(name => [
+            ['multinic.mjs', ...programParts(bundle)].map(name => [
               `/opt/multinic/${name}`,
               { copy: join(work, name) },
             ]),

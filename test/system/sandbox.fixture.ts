@@ -198,8 +198,14 @@ async function filesOf(root: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {}
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
-    if (entry.isFile() && !path.includes('/backup/'))
-      files[path.slice(root.length - 'etc'.length)] = await readFile(path, 'utf8')
+    if (!entry.isFile() || path.includes('/backup/')) continue
+    const text = await readFile(path, 'utf8').catch(unlessGone)
+    if (text !== undefined) files[path.slice(root.length - 'etc'.length)] = text
   }
   return Object.fromEntries(Object.entries(files).sort())
+}
+
+/** An agent renames and removes files while they are read. */
+function unlessGone(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
 }

@@ -20,6 +20,7 @@ import type { NicState } from '../system/sandbox.fixture.ts'
 import { serverOf } from './cloud-changes.ts'
 import type { Action, DriftEdit, ReplicatedComponent } from './history.ts'
 import { type Model, requestedPorts } from './model.ts'
+import { rebootAndCompare } from './reboot.ts'
 import type { Replica } from './replica.ts'
 import type { ChaosSetup } from './setup.ts'
 import type { Watcher } from './watcher.ts'
@@ -46,7 +47,7 @@ export async function runStep(context: RunContext, step: Action): Promise<void> 
       return
     }
     case 'reboot':
-      return watcher.ignoring(step.vm, () => sandbox.reboot(step.vm))
+      return watcher.ignoring(step.vm, () => reboot(context, step.vm))
     case 'mtu':
       return cloud.setMtu(step.subnet, step.mtu)
     case 'addresses': {
@@ -101,6 +102,12 @@ export async function runStep(context: RunContext, step: Action): Promise<void> 
       // A component that is down now can be neither killed nor suspended.
       return untilItSucceeds(() => sandbox.faults.start({ name: step.fault, node: step.vm, ...durationOf(step) }))
   }
+}
+
+async function reboot({ system, model, watcher }: RunContext, vm: string): Promise<void> {
+  const violations = await rebootAndCompare(system, vm)
+  // A boot also reverts what somebody changed by hand.
+  if (!model.drifted.has(vm)) for (const text of violations) watcher.report(text)
 }
 
 /** A fault that happens once has no duration. */

@@ -1,6 +1,6 @@
 /** The watcher of chaos reports each guarantee that a test breaks. */
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { run } from '../../sandbox/exec.ts'
@@ -11,6 +11,7 @@ import { jobs } from '../../src/kube/resources.ts'
 import { eventually } from '../support/eventually.ts'
 import { startTestSandbox, type TestSandbox } from '../system/sandbox.fixture.ts'
 import { emptyModel, type Model } from './model.ts'
+import { rebootAndCompare } from './reboot.ts'
 import { startWatcher, type Watcher } from './watcher.ts'
 
 const vm = 'worker-1'
@@ -52,6 +53,16 @@ async function changeInterfaces(
 test('without a violation, the watcher reports none', async () => {
   await watcher.inspect()
   assert.deepEqual(watcher.violations, [])
+})
+
+test('a boot that lost the file of a NIC is reported, and one with all files is not', async () => {
+  assert.deepEqual(await watcher.ignoring(vm, () => rebootAndCompare(system, vm)), [])
+  const file = join(system.sandbox.nodes.get(vm)?.root ?? '', 'etc/netplan/90-multinic0.yaml')
+  const text = await readFile(file, 'utf8')
+  await rm(file)
+  const [lost] = await watcher.ignoring(vm, () => rebootAndCompare(system, vm))
+  assert.match(lost ?? '', /^G10: worker-1 booted without multinic0 /)
+  await writeFile(file, text, { mode: 0o600 })
 })
 
 test('the watcher reports a foreign address on the primary NIC', async () => {

@@ -23,6 +23,7 @@ export interface Watcher {
   readonly violations: readonly string[]
   /** Does not inspect the node during the work: it reboots. */
   ignoring<T>(vm: string, work: () => Promise<T>): Promise<T>
+  report(violation: string): void
   /** Checks G1 on all nodes now. */
   inspect(): Promise<void>
   stop(): Promise<void>
@@ -114,6 +115,7 @@ export async function startWatcher(system: TestSandbox, model: Model): Promise<W
 
   return {
     violations,
+    report,
     inspect,
     async ignoring(vm, work) {
       ignored.add(vm)

@@ -11,7 +11,8 @@ import { describeStep, historyOf } from './history.ts'
 import { runHistory } from './runner.ts'
 import { startChaosSetup } from './setup.ts'
 
-const { SEED = '1', STEPS = '18' } = environment()
+/** Revoked tokens, an API server that is down, a reboot, a rollout, a rename, other addresses, gateways and routes. */
+const { SEED = '5599', STEPS = '20' } = environment()
 const real = { kubernetes: true, openstack: true }
 const vms = ['worker-1', 'worker-2']
 

@@ -18,6 +18,8 @@ import { createFabric } from './fabric.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { createNode, type SandboxNode } from './node.ts'
 
+const heartbeatMs = 1_000
+
 let state: StateDir
 let api: KubeApi
 let kube: KubeClient
@@ -38,7 +40,7 @@ before(async () => {
   node = await createNode({ state, cloudState, fabric, server, primary, nicDelayMs: () => 0, log: silent })
   const image = { entrypoint: ['/bin/sh', '-c'], mounts: [] }
   const backoff = { firstMs: 50, maxMs: 200 }
-  kubelet = await startKubelet({ kube, node, image, dir: state.path('pods'), log: silent, backoff })
+  kubelet = await startKubelet({ kube, node, image, dir: state.path('pods'), log: silent, backoff, heartbeatMs })
   api.setPodLogs((namespace, name, previous) => {
     const file = kubelet.logFile(namespace, name, previous)
     return file && readFileSync(file, 'utf8')
@@ -207,6 +209,23 @@ test('a node that boots while the API server is unreachable reports the boot lat
   const { status } = (await kube.get(nodes, { name: 'worker-1' })) ?? {}
   assert.equal(status?.nodeInfo?.bootID, node.bootID)
   assert.equal(status?.conditions?.find(({ type }) => type === 'Ready')?.status, 'True')
+})
+
+test('a node that the cluster declared unreachable is Ready after its next heartbeat', async () => {
+  const { status } = (await kube.get(nodes, { name: 'worker-1' })) ?? {}
+  const conditions = status?.conditions?.map(each => (each.type === 'Ready' ? { ...each, status: 'Unknown' } : each))
+  await kube.patchStatus(nodes, { name: 'worker-1' }, { ...status, conditions })
+  api.faults.unreachable = true
+  const until = performance.now() + 3 * heartbeatMs
+  await eventually(() => assert.ok(performance.now() > until))
+  api.faults.unreachable = false
+  await eventually(
+    async () => {
+      const found = await kube.get(nodes, { name: 'worker-1' })
+      assert.equal(found?.status?.conditions?.find(({ type }) => type === 'Ready')?.status, 'True')
+    },
+    { within: 10 * heartbeatMs },
+  )
 })
 
 test('a Pod runs to completion within 150 ms, or as fast as a busy machine starts three processes', async () => {

@@ -152,10 +152,16 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
 
   async function sendHeartbeats(): Promise<void> {
     let beats = 0
-    for await (const _ of every(heartbeatMs, undefined, { signal: life.signal })) {
-      const heartbeat = ++beats % beatsPerStatus === 0 ? updateStatus() : renewLease()
-      await heartbeat.catch(error => log.warn('cannot send heartbeat', { error }))
+    let sentAt = performance.now()
+    const send = async () => {
+      const isLate = performance.now() - sentAt > 2 * heartbeatMs
+      await renewLease()
+      // Meanwhile the cluster may have declared the node unreachable: only its status ends that.
+      if (isLate || ++beats % beatsPerStatus === 0) await updateStatus()
+      sentAt = performance.now()
     }
+    for await (const _ of every(heartbeatMs, undefined, { signal: life.signal }))
+      await send().catch(error => log.warn('cannot send heartbeat', { error }))
   }
 
   async function setReady(status: boolean): Promise<void> {

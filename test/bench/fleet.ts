@@ -5,24 +5,19 @@
  * The reference of a first delivery is the time that the same stub of Viola needs for the same writes alone, after the
  * operator has stopped. The objects have the default intervals.
  */
-import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
-import { startProbe } from '../hostile/probe.ts'
 import { bareWrites } from '../operator/bare-writes.ts'
-import { projectId, startCloudStub, startViolaStub, subnetIds, vmIdOf } from '../operator/benchmark-stubs.ts'
-import { clusterId, startOperatorEnvironment } from '../operator/environment.ts'
 import { eventually } from '../support/eventually.ts'
-import { startComponent } from './component.ts'
 import { type Bench, figure, memoryOf, percentile } from './figure.ts'
 import { must } from './operator.ts'
+import { startOperator, startStubs } from './stubbed-operator.ts'
 
 const vms = 20_000
 const writeMs = 1
-const callMs = 20
 const within = 600_000
 
 export const bench: Bench = async report => {
@@ -54,45 +49,25 @@ export async function measureFleet(
   program: string,
   { vms, objects, writeMs = 0 }: { vms: number; objects: number; writeMs?: number },
 ) {
-  await using stack = new AsyncDisposableStack()
-  const environment = await startOperatorEnvironment()
-  stack.defer(() => environment.close())
-  const cloud = await startCloudStub({ key: environment.cloudState.provider.encryptKey, vms, callMs })
-  stack.defer(() => cloud.close())
-  const viola = await startViolaStub({ configured: true, writeMs })
-  stack.defer(() => viola.close())
-  const operator = await startComponent('operator', program, {
-    KUBECONFIG: environment.api.kubeconfig,
-    OPERATOR_ADDR: '127.0.0.1:0',
-    INVENTORY_ADDR: '127.0.0.1:0',
-    INVENTORY_DB_PATH: join(dirname(program), `inventory-${randomUUID()}.db`),
-    CONTRABASS_ENDPOINT: cloud.url,
-    VIOLA_ENDPOINT: viola.url,
-  })
-  stack.use(operator)
-  const idleMiB = memoryOf(operator.pid)
-  const healthz: number[] = []
-  const probe = startProbe([{ name: 'operator', ...operator }], ({ computedMs, heldUpMs }) =>
-    healthz.push(computedMs + heldUpMs),
-  )
+  await using stubs = await startStubs({ vms, viola: { configured: true, writeMs } })
+  await using operator = await startOperator(program, stubs)
+  const { cloud, viola } = stubs
   const started = performance.now()
-  const each = vms / objects
+  const count = vms / objects
   for (let object = 0; object < objects; object++)
-    await environment.create({
-      name: `fleet-${object}`,
-      subnetIDs: subnetIds,
-      vmNames: Array.from({ length: each }, (_, n) => vmIdOf(object * each + n)),
-      credentials: { openstackProviderID: 'p', k8sProviderID: clusterId, projectID: projectId },
+    await stubs.create(`fleet-${object}`, {
+      ...{ first: object * count, count },
       settings: { pollFastInterval: '20s', pollSlowInterval: '2m' },
     })
   await eventually(() => must(viola.nodes() === vms), { within, every: 20 })
   const deliveredMs = performance.now() - started
   const calls = cloud.calls()
   await eventually(async () => must((await syncsOf(operator.url)).unchanged >= objects), { within, every: 1_000 })
-  await probe.stop()
+  await operator.probe.stop()
   const { failed } = await syncsOf(operator.url)
   const maxMiB = memoryOf(operator.pid, 'VmHWM')
   await operator[Symbol.asyncDispose]()
+  const { idleMiB, healthz } = operator
   return { deliveredMs, writesMs: await bareWrites(viola.url), calls, idleMiB, maxMiB, failed, healthz }
 }
 

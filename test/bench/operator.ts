@@ -5,28 +5,16 @@
  * The times of /healthz are those from the creation of the object to the last sync without changes. They contain garbage
  * collection, and not the time in which the process waited for a processor.
  */
-import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
-import { startProbe } from '../hostile/probe.ts'
 import { bareCalls, bareLoop, type Loop } from '../operator/bare-loop.ts'
-import {
-  type CloudStub,
-  projectId,
-  startCloudStub,
-  startViolaStub,
-  subnetIds,
-  vmIdOf,
-} from '../operator/benchmark-stubs.ts'
-import { clusterId, startOperatorEnvironment } from '../operator/environment.ts'
+import type { CloudStub } from '../operator/benchmark-stubs.ts'
 import { eventually } from '../support/eventually.ts'
-import { startComponent } from './component.ts'
 import { type Bench, figure, median, memoryOf, percentile } from './figure.ts'
-
-const callMs = 20
+import { startOperator, startStubs } from './stubbed-operator.ts'
 
 export const bench: Bench = async report => {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-bench-'))
@@ -103,66 +91,43 @@ async function measureOperators(program: string, vms: number): Promise<Awaited<R
   }
 }
 
-/** Starts the bundled program in its own process; the cluster, the cloud and Viola are in this process. */
 async function measureOperator(program: string, vms: number) {
-  const environment = await startOperatorEnvironment()
-  const cloud = await startCloudStub({ key: environment.cloudState.provider.encryptKey, vms, callMs })
-  const viola = await startViolaStub()
-  try {
-    // Before and after the measurement, because the load of the machine varies.
-    const loops = await bareLoops(cloud.url, viola.url, vms)
-    viola.forget()
-    cloud.forget()
-    await using operator = await startComponent('operator', program, {
-      KUBECONFIG: environment.api.kubeconfig,
-      OPERATOR_ADDR: '127.0.0.1:0',
-      INVENTORY_ADDR: '127.0.0.1:0',
-      INVENTORY_DB_PATH: join(dirname(program), `inventory-${randomUUID()}.db`),
-      CONTRABASS_ENDPOINT: cloud.url,
-      VIOLA_ENDPOINT: viola.url,
-    })
-    const idleMiB = memoryOf(operator.pid)
-    const healthz: number[] = []
-    const probe = startProbe([{ name: 'operator', ...operator }], ({ computedMs, heldUpMs }) =>
-      healthz.push(computedMs + heldUpMs),
-    )
-    const started = performance.now()
-    await environment.create({
-      subnetIDs: subnetIds,
-      vmNames: Array.from({ length: vms }, (_, n) => vmIdOf(n)),
-      credentials: { openstackProviderID: 'p', k8sProviderID: clusterId, projectID: projectId },
-      settings: { pollFastInterval: '1s', pollSlowInterval: '1s' },
-    })
-    await eventually(() => must(viola.nodes() === vms), { within: 120_000, every: 5 })
-    const delivered = performance.now() - started
-    await eventually(
-      async () =>
-        must(
-          (await environment.config()).status?.conditions?.some(
-            ({ type, status }) => type === 'Ready' && status === 'True',
-          ),
+  await using stubs = await startStubs({ vms })
+  const { environment, cloud, viola } = stubs
+  // Before and after the measurement, because the load of the machine varies.
+  const loops = await bareLoops(cloud.url, viola.url, vms)
+  viola.forget()
+  cloud.forget()
+  await using operator = await startOperator(program, stubs)
+  const { idleMiB, healthz } = operator
+  const started = performance.now()
+  await stubs.create('main', { settings: { pollFastInterval: '1s', pollSlowInterval: '1s' } })
+  await eventually(() => must(viola.nodes() === vms), { within: 120_000, every: 5 })
+  const delivered = performance.now() - started
+  await eventually(
+    async () =>
+      must(
+        (await environment.config()).status?.conditions?.some(
+          ({ type, status }) => type === 'Ready' && status === 'True',
         ),
-      { within: 120_000, every: 5 },
-    )
-    const ready = performance.now() - started
-    const calls = cloud.calls()
-    // The first sync after the delivery reads the delivered nodes.
-    await eventually(async () => must((await syncTimes(operator.url)).count >= 3), { within: 120_000, every: 250 })
-    await probe.stop()
-    const idle = await idleSyncs(operator.url, cloud)
-    const maxMiB = memoryOf(operator.pid, 'VmHWM')
-    const gcMs = await meanCollectionMs(operator.url)
-    loops.push(...(await bareLoops(cloud.url, viola.url, vms)))
-    const reference = {
-      ms: median(loops.map(loop => loop.ms)),
-      listingMs: median(loops.map(loop => loop.listingMs)),
-      calls: bareCalls,
-    }
-    return { reference, delivered, ready, calls, idle, idleMiB, maxMiB, healthz, gcMs }
-  } finally {
-    await Promise.all([cloud.close(), viola.close()])
-    await environment.close()
+      ),
+    { within: 120_000, every: 5 },
+  )
+  const ready = performance.now() - started
+  const calls = cloud.calls()
+  // The first sync after the delivery reads the delivered nodes.
+  await eventually(async () => must((await syncTimes(operator.url)).count >= 3), { within: 120_000, every: 250 })
+  await operator.probe.stop()
+  const idle = await idleSyncs(operator.url, cloud)
+  const maxMiB = memoryOf(operator.pid, 'VmHWM')
+  const gcMs = await meanCollectionMs(operator.url)
+  loops.push(...(await bareLoops(cloud.url, viola.url, vms)))
+  const reference = {
+    ms: median(loops.map(loop => loop.ms)),
+    listingMs: median(loops.map(loop => loop.listingMs)),
+    calls: bareCalls,
   }
+  return { reference, delivered, ready, calls, idle, idleMiB, maxMiB, healthz, gcMs }
 }
 
 export function must(condition: boolean | undefined): void {

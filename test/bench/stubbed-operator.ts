@@ -1,0 +1,67 @@
+/**
+ * The bundled operator, with the inventory inside, in its own process. The cluster, a cloud of many VMs and Viola are stubs in
+ * this one.
+ */
+import { randomUUID } from 'node:crypto'
+import { dirname, join } from 'node:path'
+import type { Settings } from '../../src/contract/settings.ts'
+import { startProbe } from '../hostile/probe.ts'
+import { projectId, startCloudStub, startViolaStub, subnetIds, vmIdOf } from '../operator/benchmark-stubs.ts'
+import { clusterId, startOperatorEnvironment } from '../operator/environment.ts'
+import { startComponent } from './component.ts'
+import { memoryOf } from './figure.ts'
+
+/** Of each call of the cloud. */
+const callMs = 20
+
+export type Stubs = Awaited<ReturnType<typeof startStubs>>
+
+export async function startStubs({ vms, viola: options }: { vms: number; viola?: ViolaOptions }) {
+  await using stack = new AsyncDisposableStack()
+  const environment = await startOperatorEnvironment()
+  stack.defer(() => environment.close())
+  const cloud = await startCloudStub({ key: environment.cloudState.provider.encryptKey, vms, callMs })
+  stack.defer(() => cloud.close())
+  const viola = await startViolaStub(options)
+  stack.defer(() => viola.close())
+  const started = stack.move()
+  return {
+    environment,
+    cloud,
+    viola,
+    /** An OpenstackConfig with these VMs. */
+    create: (
+      name: string,
+      { first = 0, count = vms, settings }: { first?: number; count?: number; settings: Settings },
+    ) =>
+      environment.create({
+        name,
+        subnetIDs: subnetIds,
+        vmNames: Array.from({ length: count }, (_, n) => vmIdOf(first + n)),
+        credentials: { openstackProviderID: 'p', k8sProviderID: clusterId, projectID: projectId },
+        settings,
+      }),
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  }
+}
+
+type ViolaOptions = NonNullable<Parameters<typeof startViolaStub>[0]>
+
+/** Asks for /healthz all the time, until the probe is stopped. */
+export async function startOperator(program: string, { environment, cloud, viola }: Stubs) {
+  const operator = await startComponent('operator', program, {
+    KUBECONFIG: environment.api.kubeconfig,
+    OPERATOR_ADDR: '127.0.0.1:0',
+    INVENTORY_ADDR: '127.0.0.1:0',
+    INVENTORY_DB_PATH: join(dirname(program), `inventory-${randomUUID()}.db`),
+    CONTRABASS_ENDPOINT: cloud.url,
+    VIOLA_ENDPOINT: viola.url,
+  })
+  const idleMiB = memoryOf(operator.pid)
+  /** Times of the answers, in ms. */
+  const healthz: number[] = []
+  const probe = startProbe([{ name: 'operator', ...operator }], ({ computedMs, heldUpMs }) =>
+    healthz.push(computedMs + heldUpMs),
+  )
+  return { ...operator, idleMiB, healthz, probe }
+}

@@ -22,6 +22,8 @@ export interface FleetActions {
   finish(signal: AbortSignal): Promise<void>
   /** The first deviation from the requested state, or undefined. */
   findDeviation(): string | undefined
+  /** The first difference of the inventory, which has these ports for each VM ID, or undefined. */
+  findLoss(recorded: ReadonlyMap<string, readonly string[]>): string | undefined
 }
 
 export function createActions(setup: SoakSetup): FleetActions {
@@ -146,6 +148,18 @@ export function createActions(setup: SoakSetup): FleetActions {
       for (const config of management.api.store.all(openstackConfigId) as Iterable<OpenstackConfigObject>) {
         const ready = config.status?.conditions?.find(({ type }) => type === 'Ready')
         if (ready?.status !== 'True') return `${config.metadata.name} is not Ready: ${ready?.reason} ${ready?.message}`
+      }
+      return undefined
+    },
+    findLoss(recorded) {
+      for (const vm of vms) {
+        const [known, isExcluded] = [recorded.get(vm.id), excluded.has(vm.id)]
+        if (isExcluded && known) return `${vm.name} is excluded and still in the inventory`
+        if (isExcluded) continue
+        const ports = portsOf(cloudState, vm).map(({ id }) => id)
+        if (known === undefined) return `${vm.name} is not in the inventory`
+        if (known.toSorted().join() !== ports.toSorted().join())
+          return `${vm.name} has ${known.length} ports in the inventory, not its ${ports.length} ports`
       }
       return undefined
     },

@@ -1,36 +1,45 @@
 /**
- * Our components as processes of the bundled program, started like in their images, and their logs.
+ * The replicas of our components as processes of the bundled program, started like in their images, and their logs.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { request } from 'undici'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
 import { entrypointOf, recipes } from '../../scripts/image.ts'
 import { memoryOf } from '../bench/figure.ts'
+import type { MemoryLimit } from '../rigs/memory-limit.ts'
 import { type Daemon, startDaemon, waitForAnswer } from '../rigs/process.ts'
 import { type Family, parseExposition } from '../support/exposition.ts'
-import type { ComponentName } from './names.ts'
+import { type ComponentName, componentOf, type ReplicaName } from './names.ts'
+import type { Service } from './service.ts'
 import { type LogWarning, warningOf } from './verdict.ts'
 
 const images: Record<ComponentName, string> = {
   operator: 'multinic-operator',
   viola: 'multinic-viola-test-api',
+  inventory: 'multinic-inventory',
   controller: 'multinic-controller',
 }
 
-export interface ComponentSettings {
-  /** Address of its HTTP server. */
+/** A kubelet notices the end of a container within a second. Until then, the Service still sends connections to it. */
+const noticedAfterMs = 1_000
+
+export interface ReplicaSettings {
+  /** `host:port` of its HTTP server. */
   address: string
   env: Record<string, string>
+  service?: Service
+  /** PEM of the CA of its certificate, if it serves HTTPS. */
+  ca?: string
 }
 
-export interface SoakComponent {
+export interface SoakReplica {
   metrics(): Promise<Map<string, Family>>
   mib(): number
   descriptors(): number
   alive(): boolean
-  tail(): Promise<string>
   /** Kills it with SIGKILL and starts it again at the same address. */
   killAndRestart(): Promise<void>
   /** Warnings and errors in its log since the last call. */
@@ -44,28 +53,31 @@ export async function buildComponents(dir: string): Promise<string> {
   return program
 }
 
-/** Resolves when the component answers. */
-export async function startComponent(
-  dir: string,
-  program: string,
-  name: ComponentName,
-  settings: ComponentSettings,
-): Promise<SoakComponent> {
+/** Resolves when the replica is ready. */
+export async function startReplica(
+  { dir, program, memory }: { dir: string; program: string; memory: MemoryLimit },
+  name: ReplicaName,
+  { address, env, service, ca }: ReplicaSettings,
+): Promise<SoakReplica> {
+  const component = componentOf(name)
   const log = join(dir, `${name}.log`)
-  const flags = entrypointOf('services', images[name]).slice(1, -1)
+  const flags = entrypointOf('services', images[component]).slice(1, -1)
+  const dispatcher = new Agent({ headersTimeout: 60_000, ...(ca && { connect: { ca } }) })
   const fetchText = async (path: string) => {
-    const { statusCode, body } = await request(`http://${settings.address}${path}`, { headersTimeout: 60_000 })
+    const { statusCode, body } = await request(`${ca ? 'https' : 'http'}://${address}${path}`, { dispatcher })
     const text = await body.text()
-    if (statusCode >= 500) throw new Error(`${name}: ${path} returned ${statusCode}`)
+    if (statusCode >= 500) throw new Error(`${name}: ${path} returned ${statusCode}: ${text}`)
     return text
   }
   const start = async (): Promise<Daemon> => {
-    const env = { ...recipes.services.environment, ...settings.env }
-    const started = startDaemon(process.execPath, [...flags, program, name], { log, env })
-    await waitForAnswer(name, started, () => fetchText('/healthz')).catch(async error => {
+    const settings = { ...recipes.services.environment, POD_NAME: name, ...env }
+    const [command = '', ...args] = memory.command([process.execPath, ...flags, program, component])
+    const started = startDaemon(command, args, { log, env: settings })
+    await waitForAnswer(name, started, () => fetchText('/readyz')).catch(async error => {
       await started.stop()
       throw error
     })
+    await service?.setReady(address, true)
     return started
   }
   let daemon = await start()
@@ -78,9 +90,10 @@ export async function startComponent(
     mib: () => memoryOf(daemon.pid),
     descriptors: () => readdirSync(`/proc/${daemon.pid}/fd`).length,
     alive: () => daemon.alive(),
-    tail: () => daemon.tail(),
     async killAndRestart() {
       await daemon.stop('SIGKILL')
+      await sleep(noticedAfterMs)
+      await service?.setReady(address, false)
       daemon = await start()
     },
     async warnings() {
@@ -88,7 +101,10 @@ export async function startComponent(
       offset = end
       return text.split('\n').flatMap(line => warningOf(name, line, Date.now()) ?? [])
     },
-    stop: () => daemon.stop(),
+    async stop() {
+      await daemon.stop()
+      await dispatcher.close()
+    },
   }
 }
 

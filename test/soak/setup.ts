@@ -1,11 +1,10 @@
 /**
- * The fleet of a soak: cloud and Kubernetes APIs of the sandbox in this process, our components as processes, and Nodes
- * without kubelet and with fake agents.
+ * The fleet of a soak: cloud and Kubernetes APIs of the sandbox in this process, the replicas of our components as processes, a
+ * real PostgreSQL, and Nodes without kubelet and with fake agents.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { stringify } from 'yaml'
 import { type Cloud, startCloud } from '../../sandbox/cloud/cloud.ts'
 import {
   addPort,
@@ -17,7 +16,7 @@ import {
   type Subnet,
   sandboxClusterId,
 } from '../../sandbox/cloud/state.ts'
-import { agentImage, freeAddresses, sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
+import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import {
   createConfig,
   installDefinitions,
@@ -28,14 +27,18 @@ import type { AgentReport } from '../../src/contract/agent-report.ts'
 import { nodes } from '../../src/kube/resources.ts'
 import type { PodObject } from '../../src/kube/types.ts'
 import { silent } from '../../src/telemetry/log.ts'
-import { adminCaller } from '../support/access.ts'
+import { currentIsolation } from '../rigs/isolation.ts'
+import { limitMemory } from '../rigs/memory-limit.ts'
 import { inputOf } from '../support/controller-cluster.ts'
 import { forEachParallel, readyNode } from '../support/controller-scale.ts'
 import { startFakeAgents } from '../support/fake-agents.ts'
 import { indexesOf } from '../support/random.ts'
 import { type SandboxCluster, startSandboxCluster } from '../support/sandbox-cluster.ts'
-import { buildComponents, type SoakComponent, startComponent } from './components.ts'
-import type { ComponentName } from './names.ts'
+import { shippedFor } from './chart.ts'
+import { buildComponents, type SoakReplica, startReplica } from './components.ts'
+import { type SoakDatabase, startDatabase } from './database.ts'
+import { componentOf, type ReplicaName, replicaNames } from './names.ts'
+import { replicaSettings } from './settings.ts'
 
 export interface SetupOptions {
   seed: number
@@ -57,13 +60,12 @@ export interface SoakSetup {
   cloud: Cloud
   management: SandboxCluster
   biz: SandboxCluster
-  components: Record<ComponentName, SoakComponent>
+  replicas: Record<ReplicaName, SoakReplica>
+  database: SoakDatabase
   groups: Group[]
   vms: Server[]
   /** A subnet that all groups use. */
   shared: Subnet
-  /** SQLite file of the inventory. */
-  database: string
   createConfig(group: Group, vms: readonly Server[]): Promise<void>
   attach(vm: Server, subnet: Subnet): void
   close(): Promise<void>
@@ -102,19 +104,23 @@ export async function startSoakSetup(options: SetupOptions): Promise<SoakSetup> 
 
     const agents = await startFakeAgents(biz.kube, namespace, { report: reportsOf(options.seed) })
     ends.push(() => agents.stop())
+    const database = await startDatabase()
+    ends.push(() => database.close())
     const program = await buildComponents(dir)
-    const settings = await componentSettings(dir, { management, biz, cloud }, options)
-    const components = {} as Record<ComponentName, SoakComponent>
-    for (const name of ['viola', 'operator', 'controller'] as const) {
-      const component = await startComponent(dir, program, name, settings[name])
-      ends.push(() => component.stop())
-      components[name] = component
+    const settings = await replicaSettings(dir, { management, biz, cloud, database }, options)
+    const replicas = {} as Record<ReplicaName, SoakReplica>
+    const start = async (name: ReplicaName) => {
+      const memory = await limitMemory(`${currentIsolation()}-${name}`, shippedFor(componentOf(name)).memoryMib)
+      ends.push(async () => memory[Symbol.asyncDispose]())
+      const replica = await startReplica({ dir, program, memory }, name, settings[name])
+      ends.push(() => replica.stop())
+      replicas[name] = replica
     }
+    for (const name of replicaNames) await start(name)
 
     const poll = `${options.pollSeconds}s`
     return {
-      ...{ cloudState, cloud, management, biz, components, groups, vms, shared, attach, close },
-      database: settings.operator.env['INVENTORY_DB_PATH'] ?? '',
+      ...{ cloudState, cloud, management, biz, replicas, database, groups, vms, shared, attach, close },
       async createConfig({ name, subnet }, members) {
         const vmNames = members.map(({ id }) => id)
         const subnetIDs = [subnet.id, shared.id]
@@ -152,55 +158,6 @@ function createFleet(
     for (const subnet of [group.subnet, shared].slice(0, portsAtFirst)) attach(vm, subnet)
   }
   return { groups, shared }
-}
-
-type Environment = Pick<SoakSetup, 'management' | 'biz' | 'cloud'>
-
-async function componentSettings(
-  dir: string,
-  { management, biz, cloud }: Environment,
-  { jobTtlSeconds }: SetupOptions,
-) {
-  const [operator = '', inventory = '', viola = '', controller = ''] = await freeAddresses(4)
-  const routing = join(dir, 'viola-routing.yaml')
-  const target = { providerId: sandboxClusterId, namespace, kubeconfig: biz.api.kubeconfig }
-  await writeFile(routing, stringify({ strict: true, targets: [target] }), { mode: 0o600 })
-  const caller = await adminCaller(dir)
-  return {
-    viola: {
-      address: viola,
-      env: {
-        LISTEN_ADDR: viola,
-        ROUTING_CONFIG: routing,
-        KUBECONFIG: management.api.kubeconfig,
-        VIOLA_TOKENS_FILE: caller.tokensFile,
-      },
-    },
-    operator: {
-      address: operator,
-      env: {
-        KUBECONFIG: management.api.kubeconfig,
-        POD_NAMESPACE: namespace,
-        OPERATOR_ADDR: operator,
-        INVENTORY_ADDR: inventory,
-        INVENTORY_DB_PATH: join(dir, 'inventory.db'),
-        CONTRABASS_ENDPOINT: cloud.urls.contrabass,
-        VIOLA_ENDPOINT: `http://${viola}`,
-        VIOLA_TOKEN_FILE: caller.tokenFile,
-        INVENTORY_ANONYMOUS_ACCESS: 'true',
-      } as Record<string, string>,
-    },
-    controller: {
-      address: controller,
-      env: {
-        KUBECONFIG: biz.api.kubeconfig,
-        CONTROLLER_NAMESPACE: namespace,
-        AGENT_IMAGE: agentImage,
-        HEALTH_ADDR: controller,
-        JOB_TTL: `${jobTtlSeconds}s`,
-      },
-    },
-  }
 }
 
 /** Reports of the fake agents: a share fails once and succeeds in the next run. */

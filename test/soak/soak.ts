@@ -2,11 +2,11 @@
  * One soak: first configuration of a fleet, steady churn with short faults, wait until idle, and verdicts.
  */
 import { eventually } from '../support/eventually.ts'
-import { createActions } from './actions.ts'
+import { createActions, type FleetActions } from './actions.ts'
 import { churnOf } from './churn.ts'
-import { createFaults } from './faults.ts'
-import { judgeIdle, judgeRig, judgeSamples } from './limits.ts'
-import { componentNames, type Values, zeroWhenIdle } from './names.ts'
+import { createFaults, kills, nameOfKill, shortFaults } from './faults.ts'
+import { judgeFaults, judgeIdle, judgeRig, judgeSamples } from './limits.ts'
+import { componentNames, electing, replicaNames, replicasOf, type Values, zeroWhenIdle } from './names.ts'
 import { runPeriodically } from './periodic.ts'
 import { startProbe } from './probe.ts'
 import { createSampler } from './samples.ts'
@@ -14,6 +14,7 @@ import { groupCount, portsAtFirst, type SoakSetup, startSoakSetup } from './setu
 import {
   countWarnings,
   type GrowthLimit,
+  judgeSteps,
   judgeWarnings,
   type LogWarning,
   type Sample,
@@ -31,6 +32,7 @@ export interface SoakOptions {
   sampleSeconds: number
   /** Polling interval of the operator after a change. */
   pollSeconds: number
+  /** From one short fault to the next. */
   faultSeconds: number
   /** No fault starts after this time. */
   lastFaultSeconds: number
@@ -65,12 +67,12 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     const sample = createSampler(setup)
     const warnings: LogWarning[] = []
     const collectWarnings = async () => {
-      for (const name of componentNames) warnings.push(...(await setup.components[name].warnings()))
+      for (const name of replicaNames) warnings.push(...(await setup.replicas[name].warnings()))
     }
 
     print(`first configuration of ${nodes} nodes with ${portsAtFirst} ports each`)
     for (const group of setup.groups) await setup.createConfig(group, group.vms)
-    const notConfigured = await waitUntilIdle(setup, actions.findDeviation, firstConfigurationWithin, signal)
+    const notConfigured = await waitUntilIdle(setup, actions, firstConfigurationWithin, signal)
     if (notConfigured !== undefined) return failedWith('first configuration', notConfigured)
     await collectWarnings()
 
@@ -83,10 +85,14 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
       await actions.run(next())
       actionCount++
     }
+    let lastFault = 0
     const runFault = async (elapsed: number) => {
-      if (elapsed > options.lastFaultSeconds) return
-      // A restarted component has less memory at first, so no kills later on.
-      const name = await faults.next({ kills: elapsed < seconds / 3 })
+      // A restarted replica has less memory at first, so no kills later on.
+      let name = elapsed < seconds / 3 ? await faults.kill() : undefined
+      if (name === undefined && elapsed - lastFault >= options.faultSeconds && elapsed <= options.lastFaultSeconds)
+        name = await faults.fail()
+      if (name === undefined) return
+      lastFault = elapsed
       print(`${minutes(elapsed)} fault: ${name}`)
     }
     const takeSample = async (elapsed: number) => {
@@ -97,7 +103,8 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     }
     const tasks = [
       { everySeconds: 1 / options.actionsPerSecond, run: runAction },
-      { everySeconds: options.faultSeconds, run: runFault },
+      // All kills are in the first third, with room for a slow start of a replica.
+      { everySeconds: seconds / (3 * (kills.length + 2)), run: runFault },
       { everySeconds: options.sampleSeconds, run: takeSample },
     ]
     await runPeriodically(seconds, tasks, signal)
@@ -105,7 +112,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
 
     print(`the churn ended after ${actionCount} actions; waiting until the fleet is idle`)
     await actions.finish(signal)
-    const deviation = await waitUntilIdle(setup, actions.findDeviation, idleWithin, signal)
+    const deviation = await waitUntilIdle(setup, actions, idleWithin, signal)
     if (signal.aborted) return failedWith('whole time', early)
     const atEnd = { ...(await sample()), actions: actionCount }
     await collectWarnings()
@@ -116,7 +123,11 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
       warnings: counts,
       verdicts: [
         ...judgeSamples(samples, options),
-        ...judgeIdle(atEnd, deviation),
+        ...judgeIdle(atEnd, deviation, actions.findLoss(await setup.database.ports())),
+        ...electing.map(name =>
+          judgeSteps(`leader stays: ${name}`, samples, `${name}.lease_transitions`, { faultWindows, startedAt }),
+        ),
+        judgeFaults(faults.names, [...kills.map(nameOfKill), ...shortFaults]),
         judgeWarnings(counts),
         judgeRig(undisturbedShare(faultWindows, startedAt, startedAt + seconds * 1_000), options.minUndisturbed),
       ],
@@ -134,14 +145,14 @@ function failedWith(check: string, text: string): SoakResult {
 /** Returns what is not idle or not as requested at the end of the time, or undefined. */
 async function waitUntilIdle(
   setup: SoakSetup,
-  findDeviation: () => string | undefined,
+  { findDeviation, findLoss }: FleetActions,
   within: number,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   let problem: string | undefined
   const check = async () => {
     if (signal.aborted) return
-    problem = findDeviation() ?? (await findActivity(setup))
+    problem = findDeviation() ?? (await findActivity(setup)) ?? findLoss(await setup.database.ports())
     if (problem !== undefined) throw new Error(problem)
   }
   await eventually(check, { within, every: 1_000 }).catch(error => {
@@ -150,12 +161,15 @@ async function waitUntilIdle(
   return signal.aborted ? early : problem
 }
 
-async function findActivity({ components }: SoakSetup): Promise<string | undefined> {
-  const dead = componentNames.find(name => !components[name].alive())
+async function findActivity({ replicas }: SoakSetup): Promise<string | undefined> {
+  const dead = replicaNames.find(name => !replicas[name].alive())
   if (dead) return `${dead} exited unexpectedly`
-  const metrics = await components.controller.metrics()
-  const active = zeroWhenIdle.filter(name => metrics.get(`multinic_${name}`)?.samples[0]?.value !== 0)
-  return active.length > 0 ? `not 0: ${active.join(', ')}` : undefined
+  const active = new Set<string>()
+  for (const replica of replicasOf('controller')) {
+    const metrics = await replicas[replica].metrics()
+    for (const name of zeroWhenIdle) if (metrics.get(`multinic_${name}`)?.samples[0]?.value !== 0) active.add(name)
+  }
+  return active.size > 0 ? `not 0: ${[...active].join(', ')}` : undefined
 }
 
 function minutes(seconds: number): string {
@@ -168,11 +182,19 @@ function summaryOf(values: Values): string {
     return value === undefined ? '-' : Math.round(value)
   }
   return [
-    `MiB ${componentNames.map(name => `${name} ${show(`${name}.mib`)}`).join(', ')}`,
+    `MiB ${componentNames
+      .map(
+        name =>
+          `${name} ${replicasOf(name)
+            .map(replica => show(`${replica}.mib`))
+            .join('+')}`,
+      )
+      .join(', ')}`,
     `connect ${show('sandbox.connect_ms')} ms`,
     `queue ${show('controller.queue_depth')}+${show('controller.rollout_waiting')}`,
     `Jobs ${show('biz.jobs')}`,
-    `inventory ${show('inventory.kib')} KiB`,
+    `database ${show('database.kib')} KiB, ${show('database.connections')} connections`,
+    `ready ${show('port.ready_s')} s`,
     `actions ${show('actions')}`,
   ].join('; ')
 }

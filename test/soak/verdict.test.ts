@@ -4,6 +4,9 @@ import { test } from 'node:test'
 import {
   countWarnings,
   judgeGrowth,
+  judgeMaximum,
+  judgeRatio,
+  judgeSteps,
   judgeWarnings,
   type Sample,
   slopeOf,
@@ -67,6 +70,26 @@ test('a sample without the value is ignored, because the component was down', ()
   assert.equal(judgeGrowth('flat memory', samples, 'operator.mib', tenth, 'MiB').met, true)
 })
 
+test('a single value above a maximum fails, with the value', () => {
+  const judgeMost = (limit: number) => judgeMaximum('x', samplesOf([3, 7, 5]), 'operator.mib', { limit, unit: 'MiB' })
+  assert.equal(judgeMost(7).met, true)
+  assert.deepEqual([judgeMost(6).met, judgeMost(6).text], [false, 'at most 7 MiB: more than 6'])
+  assert.equal(judgeMaximum('x', samplesOf([1]), 'viola.mib', { limit: 9, unit: 'MiB' }).met, false)
+})
+
+test('the ratio is that of the growth, not of the values', () => {
+  const samples = [
+    { at: 0, values: { rows: 1_000, deliveries: 10 } },
+    { at: 15, values: {} },
+    { at: 30, values: { rows: 1_100, deliveries: 20 } },
+  ]
+  const judgeRows = (limit: number, to = 'deliveries') =>
+    judgeRatio('x', samples, { of: 'rows', to, limit, unit: 'rows' })
+  assert.equal(judgeRows(10).met, true)
+  assert.deepEqual([judgeRows(9).met, judgeRows(9).text], [false, '10 rows: more than 9'])
+  assert.deepEqual([judgeRows(10, 'x').met, judgeRows(10, 'x').text], [false, 'x did not grow'])
+})
+
 test('the slope is that of the line, whatever a few outliers are', () => {
   const line = Array.from({ length: 20 }, (_, at) => ({ at, value: 3 * at }))
   assert.equal(slopeOf(line), 3)
@@ -107,6 +130,26 @@ test('output that is not a log line counts as a warning', () => {
   assert.deepEqual(warningOf('viola', 'FATAL ERROR: heap out of memory', 7), {
     ...{ component: 'viola', message: 'FATAL ERROR: heap out of memory', time: 7 },
   })
+})
+
+const leaders = (...values: (number | undefined)[]) =>
+  judgeSteps(
+    'leader stays',
+    values.map((value, index) => ({ at: index, values: value === undefined ? {} : { transitions: value } })),
+    'transitions',
+    { faultWindows: [{ from: 101_200, to: 102_000 }], startedAt: 100_000 },
+  )
+
+test('a leader that changes in a fault window is explained, also if a sample is missing', () => {
+  assert.equal(leaders(1, 1, 2, 2, 2).met, true)
+  assert.equal(leaders(1, undefined, undefined, undefined, 2).met, true)
+})
+
+test('a leader that changes without a fault fails, with its time', () => {
+  const { met, text } = leaders(1, 1, 2, 2, 3)
+  assert.deepEqual([met, text], [false, '2 changes, 1 of them without a fault; before second 4'])
+  assert.equal(leaders(1, 2, 2, 2, 2).met, false)
+  assert.equal(leaders().met, false)
 })
 
 test('overlapping fault windows count once', () => {

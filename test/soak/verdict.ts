@@ -52,6 +52,45 @@ export function judgeGrowth(
   }
 }
 
+/** Fails if a single sample exceeds the limit. */
+export function judgeMaximum(
+  check: string,
+  samples: readonly Sample[],
+  name: string,
+  { limit, unit }: { limit: number; unit: string },
+): Verdict {
+  const values = samples.flatMap(sample => sample.values[name] ?? [])
+  if (values.length === 0) return { check, met: false, text: 'no sample' }
+  const highest = Math.max(...values)
+  const text = `at most ${shown(highest)} ${unit}`
+  const met = highest <= limit
+  return { check, met, text: met ? text : `${text}: more than ${limit}`, figures: { highest, allowed: limit } }
+}
+
+export interface RatioLimit {
+  /** Names of two values that grow. */
+  of: string
+  to: string
+  limit: number
+  unit: string
+}
+
+/** Compares the growth of two values from the first sample to the last. */
+export function judgeRatio(check: string, samples: readonly Sample[], { of, to, limit, unit }: RatioLimit): Verdict {
+  const known = samples.filter(({ values }) => values[of] !== undefined && values[to] !== undefined)
+  const growthOf = (name: string) => (known.at(-1)?.values[name] ?? 0) - (known[0]?.values[name] ?? 0)
+  if (growthOf(to) <= 0) return { check, met: false, text: `${to} did not grow` }
+  const ratio = growthOf(of) / growthOf(to)
+  const text = `${shown(ratio)} ${unit}`
+  const met = ratio <= limit
+  return {
+    check,
+    met,
+    text: met ? text : `${text}: more than ${limit}`,
+    figures: { ratio: round(ratio), allowed: limit },
+  }
+}
+
 export interface Point {
   at: number
   value: number
@@ -91,6 +130,35 @@ export function undisturbedShare(faultWindows: readonly FaultWindow[], from: num
     until = end
   }
   return 1 - covered / (to - from)
+}
+
+/**
+ * Fails if a counter grew outside all fault windows. A sample shows a growth since the one before. `startedAt` is the time of
+ * second 0 of the samples.
+ */
+export function judgeSteps(
+  check: string,
+  samples: readonly Sample[],
+  name: string,
+  { faultWindows, startedAt }: { faultWindows: readonly FaultWindow[]; startedAt: number },
+): Verdict {
+  const known = samples.flatMap(({ at, values }) => {
+    const value = values[name]
+    return value === undefined ? [] : [{ time: startedAt + at * 1_000, at, value }]
+  })
+  if (known.length === 0) return { check, met: false, text: 'no sample' }
+  const steps = known.flatMap((now, index) => {
+    const before = known[index - 1]
+    return before && now.value > before.value ? [{ ...now, from: before.time }] : []
+  })
+  const unexplained = steps.filter(step => !faultWindows.some(({ from, to }) => from <= step.time && to >= step.from))
+  const text = `${steps.length} changes, ${unexplained.length} of them without a fault`
+  return {
+    check,
+    met: unexplained.length === 0,
+    text: [text, ...unexplained.map(({ at }) => `before second ${at}`)].join('; '),
+    figures: { changes: steps.length, unexplained: unexplained.length },
+  }
 }
 
 export interface WarningCount {

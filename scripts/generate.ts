@@ -26,6 +26,7 @@ import { nightlyParts } from './nightly-parts.ts'
 import { reasonsPage } from './reasons-page.ts'
 import { referencePages } from './reference.ts'
 import { settingsPages } from './settings-pages.ts'
+import { readSoak, soakFiles } from './soak-page.ts'
 
 const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
@@ -68,9 +69,9 @@ const pages = [
 ]
 for (const [path, text] of pages) files.set(path, text)
 
-const figures = readFigures()
-for (const [path, text] of [...chartFiles(), ...dockerfileTexts(), ...(figures ? figureFiles(figures) : [])])
-  files.set(path, text)
+const [figures, soak] = [readFigures(), readSoak()]
+const measured = [...(figures ? figureFiles(figures) : []), ...(soak ? soakFiles(soak) : [])]
+for (const [path, text] of [...chartFiles(), ...dockerfileTexts(), ...measured]) files.set(path, text)
 
 const stale = [...files].filter(([path, text]) => read(path) !== text)
 if (process.argv.includes('--check')) {

@@ -12,8 +12,11 @@ const [width, height] = [640, 360]
 const box = { left: 76, right: 510, top: 44, bottom: 312 }
 /** Height of a line of text; names that are closer together are moved apart. */
 const lineHeight = 15
+/** Text and grid on white and on black. */
+export const style =
+  '<style>.ink{fill:#334155}.grid{stroke:#94a3b8;stroke-opacity:.35}@media(prefers-color-scheme:dark){.ink{fill:#cbd5e1}}</style>'
 /** Readable on white and on black. */
-const colours = ['#3b82f6', '#d97706', '#059669', '#db2777']
+export const colours = ['#3b82f6', '#d97706', '#059669', '#db2777']
 
 export function plotOf({ title, unit, lines }: Plot): string {
   const points = lines.flatMap(line => line.points)
@@ -26,7 +29,10 @@ export function plotOf({ title, unit, lines }: Plot): string {
     colour: colours[index % colours.length],
     places: own.map(([size, value]) => [x.at(size), y.at(value)] as const),
   }))
-  const names = apart(placed.map(({ places }) => places.at(-1)?.[1] ?? box.bottom))
+  const names = apart(
+    placed.map(({ places }) => places.at(-1)?.[1] ?? box.bottom),
+    box,
+  )
   const drawn = placed.flatMap(({ name, colour, places }, index) => [
     `<polyline points="${places.map(([px, py]) => `${px.toFixed(1)},${py.toFixed(1)}`).join(' ')}" stroke="${colour}" stroke-width="2" fill="none"/>`,
     ...places.map(([px, py]) => `<circle cx="${px.toFixed(1)}" cy="${py.toFixed(1)}" r="3" fill="${colour}"/>`),
@@ -34,7 +40,7 @@ export function plotOf({ title, unit, lines }: Plot): string {
   ])
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12" role="img" aria-label="${title}">`,
-    '<style>.ink{fill:#334155}.grid{stroke:#94a3b8;stroke-opacity:.35}@media(prefers-color-scheme:dark){.ink{fill:#cbd5e1}}</style>',
+    style,
     `<text class="ink" x="${box.left}" y="24" font-size="14" font-weight="600">${title}</text>`,
     ...x.ticks.flatMap(tick => [
       `<line class="grid" x1="${x.at(tick).toFixed(1)}" x2="${x.at(tick).toFixed(1)}" y1="${box.top}" y2="${box.bottom}"/>`,
@@ -71,7 +77,7 @@ function scaleOf(
 }
 
 /** Heights of the names, in the given order: near the end of their line, one line of text apart, within the box. */
-function apart(heights: readonly number[]): number[] {
+export function apart(heights: readonly number[], box: { top: number; bottom: number }): number[] {
   const order = heights.map((height, index) => ({ height, index })).sort((one, other) => one.height - other.height)
   const placed: number[] = []
   let free = box.top

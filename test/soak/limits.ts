@@ -12,8 +12,8 @@ export interface Limits {
 
 /** Of one inventory: its pool of 8, the one that listens, and the one that maintains partitions. */
 const connectionsPerInventory = 10
-/** A delivery to a node of a few interfaces: each of them passes six stages, and the record changes with each report. */
-const historyPerDelivery = 60
+/** A delivery changes about one interface, which passes six stages, and the record with each report: 11 rows, or more after faults. */
+const historyPerDelivery = 30
 
 /** Checks of the samples during the churn. */
 export function judgeSamples(samples: readonly Sample[], { nodes, pollSeconds, memory }: Limits): Verdict[] {

@@ -32,7 +32,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   })
 
 console.log(`seed ${seed}: ${nodes} nodes, ${minutes} minutes of churn`)
-const { verdicts, samples, warnings } = await soak({
+const { verdicts, samples, warnings, faults } = await soak({
   ...{ seed, nodes, seconds: minutes * 60, actionsPerSecond: 1, sampleSeconds: 15, pollSeconds: 20 },
   ...{ faultSeconds: 150, lastFaultSeconds: minutes * 60, recoverySeconds: 30 },
   memory: { share: 0.1, slack: 0 },
@@ -53,6 +53,7 @@ const lines = [
   { kind: 'run', seed, nodes, minutes, on, commit },
   ...verdicts.map(verdict => ({ kind: 'verdict', ...verdict })),
   ...warnings.map(warning => ({ kind: 'warning', ...warning })),
+  ...faults.map(fault => ({ kind: 'fault', ...fault })),
   ...samples.map(sample => ({ kind: 'sample', ...sample })),
 ]
 mkdirSync(join(root, 'dist'), { recursive: true })

@@ -51,6 +51,8 @@ export interface SoakResult {
   verdicts: Verdict[]
   samples: Sample[]
   warnings: WarningCount[]
+  /** Seconds since the start of the churn, and the name. */
+  faults: { at: number; name: string }[]
 }
 
 const firstConfigurationWithin = 900_000
@@ -86,13 +88,15 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
       actionCount++
     }
     let lastFault = 0
+    const ran: SoakResult['faults'] = []
     const runFault = async (elapsed: number) => {
-      // A restarted replica has less memory at first, so no kills later on.
-      let name = elapsed < seconds / 3 ? await faults.kill() : undefined
+      // A restarted replica has less memory at first. On a slow machine, kills take longer than planned.
+      let name = elapsed < seconds / 2 ? await faults.kill() : undefined
       if (name === undefined && elapsed - lastFault >= options.faultSeconds && elapsed <= options.lastFaultSeconds)
         name = await faults.fail()
       if (name === undefined) return
       lastFault = elapsed
+      ran.push({ at: Math.round(elapsed), name })
       print(`${minutes(elapsed)} fault: ${name}`)
     }
     const takeSample = async (elapsed: number) => {
@@ -103,7 +107,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     }
     const tasks = [
       { everySeconds: 1 / options.actionsPerSecond, run: runAction },
-      // All kills are in the first third, with room for a slow start of a replica.
+      // All kills are in the first third, unless replicas start slowly.
       { everySeconds: seconds / (3 * (kills.length + 2)), run: runFault },
       { everySeconds: options.sampleSeconds, run: takeSample },
     ]
@@ -121,6 +125,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     return {
       samples: [...samples, { at: Math.round((Date.now() - startedAt) / 1_000), values: atEnd }],
       warnings: counts,
+      faults: ran,
       verdicts: [
         ...judgeSamples(samples, options),
         ...judgeIdle(atEnd, deviation, actions.findLoss(await setup.database.ports())),
@@ -139,7 +144,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
 }
 
 function failedWith(check: string, text: string): SoakResult {
-  return { verdicts: [{ check, met: false, text }], samples: [], warnings: [] }
+  return { verdicts: [{ check, met: false, text }], samples: [], warnings: [], faults: [] }
 }
 
 /** Returns what is not idle or not as requested at the end of the time, or undefined. */

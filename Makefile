@@ -57,7 +57,7 @@ nightly: install-packages install-tools ## run the tests that CI leaves out, for
 chaos: install-packages install-tools ## chaos test: random actions and faults in the sandbox, with all guarantees checked; SEED=, ROUNDS=, STEPS=, RABBITMQ=local
 	@node_modules/.bin/node test/chaos/main.ts
 
-soak: install-packages ## soak test: many nodes with constant changes and short faults, checking memory, queues and errors; MINUTES=30, NODES=1000, SEED=
+soak: install-packages ## soak test: the replicas of production, many nodes with constant changes and short faults, checking memory, queues, database and errors; MINUTES=30, NODES=1000, SEED=
 	@node_modules/.bin/node test/soak/main.ts
 
 figures: install-packages ## write the figures of make bench ALL=1 to the documents; refuses an incomplete set or several commits

@@ -5,25 +5,33 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import type { Cloud } from '../../sandbox/cloud/cloud.ts'
 import { sandboxClusterId } from '../../sandbox/cloud/state.ts'
 import { agentImage, sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { certificateAuthority } from '../rigs/kubernetes/certificates.ts'
 import { adminCaller } from '../support/access.ts'
+import type { SandboxCluster } from '../support/sandbox-cluster.ts'
 import { shippedFor } from './chart.ts'
 import type { ReplicaSettings } from './components.ts'
+import type { SoakDatabase } from './database.ts'
 import { type ComponentName, componentOf, type ReplicaName, replicaNames } from './names.ts'
 import { createService } from './service.ts'
-import type { SetupOptions, SoakSetup } from './setup.ts'
 
-type Environment = Pick<SoakSetup, 'management' | 'biz' | 'cloud' | 'database'>
+interface Environment {
+  management: SandboxCluster
+  biz: SandboxCluster
+  cloud: Cloud
+  database: SoakDatabase
+  /** Time to live of finished Jobs. */
+  jobTtlSeconds: number
+}
 
 /** Below the ports of outgoing connections: a restarted replica finds its port free. */
 const ports = { viola: 7_001, inventory: 7_002, replicas: 8_001 }
 
 export async function replicaSettings(
   dir: string,
-  { management, biz, cloud, database }: Environment,
-  { jobTtlSeconds }: SetupOptions,
+  { management, biz, cloud, database, jobTtlSeconds }: Environment,
 ): Promise<Record<ReplicaName, ReplicaSettings>> {
   const routing = join(dir, 'viola-routing.yaml')
   const target = { providerId: sandboxClusterId, namespace, kubeconfig: biz.api.kubeconfig }

@@ -107,7 +107,8 @@ export async function startSoakSetup(options: SetupOptions): Promise<SoakSetup> 
     const database = await startDatabase()
     ends.push(() => database.close())
     const program = await buildComponents(dir)
-    const settings = await replicaSettings(dir, { management, biz, cloud, database }, options)
+    const { jobTtlSeconds } = options
+    const settings = await replicaSettings(dir, { management, biz, cloud, database, jobTtlSeconds })
     const replicas = {} as Record<ReplicaName, SoakReplica>
     const start = async (name: ReplicaName) => {
       const memory = await limitMemory(`${currentIsolation()}-${name}`, shippedFor(componentOf(name)).memoryMib)

@@ -46,6 +46,7 @@ const slowFiles = [
   'system/scenarios.',
   'packaging/replicas.',
   'packaging/node-loss.',
+  'soak/soak.',
 ]
 
 process.chdir(root)

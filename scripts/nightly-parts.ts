@@ -103,8 +103,8 @@ export function nightlyParts(firstSeed: number): NightlyPart[] {
     {
       name: 'soak',
       text: {
-        en: `${soakMinutes} minutes with ${soakNodes.toLocaleString('en-US')} nodes and constant changes`,
-        ko: `노드 ${soakNodes.toLocaleString('en-US')}개를 계속 변경하며 ${soakMinutes}분`,
+        en: `${soakMinutes} minutes with ${soakNodes.toLocaleString('en-US')} nodes and constant changes, on the replicas of production`,
+        ko: `노드 ${soakNodes.toLocaleString('en-US')}개를 계속 변경하며 ${soakMinutes}분, 운영 환경의 replica 구성`,
       },
       commands: [
         {

@@ -50,7 +50,7 @@ test('the page shows every part, also those that did not run yet, and none that 
   )
   assert.match(
     page,
-    /^\| `soak` \| 30 minutes with 1,000 nodes and constant changes \| not run yet \| {2}\| {2}\| {2}\|$/m,
+    /^\| `soak` \| 30 minutes with 1,000 nodes and constant changes, on the replicas of production \| not run yet \| {2}\| {2}\| {2}\|$/m,
   )
   assert.doesNotMatch(page, /old/)
   assert.match(korean, /아직 실행하지 않음/)

@@ -1,6 +1,7 @@
 /** Periodic tasks: each at its own interval, and a failure of one stops all. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { runPeriodically } from './periodic.ts'
 
 const never = new AbortController().signal
@@ -20,6 +21,20 @@ test('each task runs at its interval, the shorter one at least as often', async 
   await runPeriodically(7_200, tasks, end.signal)
   assert.equal(runs.slow, 3)
   assert.ok(runs.quick >= 3, `${runs.quick}`)
+})
+
+test('a late task that skips what it missed waits for its next time', async () => {
+  const times: number[] = []
+  const end = new AbortController()
+  const run = async (elapsed: number) => {
+    times.push(elapsed)
+    if (times.length === 1) await sleep(300)
+    if (times.length === 3) end.abort()
+  }
+  await runPeriodically(7_200, [{ everySeconds: 0.05, skipsMissed: true, run }], end.signal)
+  const [, second = 0, third = 0] = times
+  // After the late first run, which ends at 0.35 or later. Timers may be a millisecond early.
+  assert.ok(second >= 0.349 && third >= 0.399, `${times}`)
 })
 
 test('the tasks stop at the end of the time, and a task with a longer interval never runs', async () => {

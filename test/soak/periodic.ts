@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface PeriodicTask {
   everySeconds: number
+  /** A late task leaves out what it missed, instead of repeating it at once. */
+  skipsMissed?: boolean
   /** `elapsed`: seconds since the start. */
   run(elapsed: number): Promise<void>
 }
@@ -21,8 +23,10 @@ export async function runPeriodically(
   const stopped = AbortSignal.any([signal, failed.signal])
   const isOver = () => stopped.aborted || elapsed() >= seconds
 
-  async function repeat({ everySeconds, run }: PeriodicTask): Promise<void> {
-    for (let due = everySeconds; !isOver(); due += everySeconds) {
+  async function repeat({ everySeconds, skipsMissed, run }: PeriodicTask): Promise<void> {
+    const next = (due: number) =>
+      due + everySeconds * (skipsMissed ? Math.max(1, Math.ceil((elapsed() - due) / everySeconds)) : 1)
+    for (let due = everySeconds; !isOver(); due = next(due)) {
       const wait = Math.min(due, seconds) - elapsed()
       await sleep(Math.max(0, wait * 1_000), undefined, { signal: stopped }).catch(() => {})
       if (due >= seconds) return

@@ -109,7 +109,8 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
       { everySeconds: 1 / options.actionsPerSecond, run: runAction },
       // All kills are in the first third, unless replicas start slowly.
       { everySeconds: seconds / (3 * (kills.length + 2)), run: runFault },
-      { everySeconds: options.sampleSeconds, run: takeSample },
+      // Several samples of one moment would weigh more than others.
+      { everySeconds: options.sampleSeconds, skipsMissed: true, run: takeSample },
     ]
     await runPeriodically(seconds, tasks, signal)
     if (signal.aborted) return failedWith('whole time', early)

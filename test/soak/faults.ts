@@ -40,8 +40,8 @@ export interface Faults {
   readonly names: readonly string[]
   /** Kills the next replica. Returns its name, or undefined after the last. */
   kill(): Promise<string | undefined>
-  /** Runs the next short fault to its end. */
-  fail(): Promise<string>
+  /** Runs the next short fault to its end. Without `repeats`, returns undefined after each ran once. */
+  fail(options: { repeats: boolean }): Promise<string | undefined>
 }
 
 export function createFaults(setup: SoakSetup, recoveryMs: number): Faults {
@@ -84,7 +84,8 @@ export function createFaults(setup: SoakSetup, recoveryMs: number): Faults {
       const replica = await replicaFor(setup, name)
       return run(nameOfKill(name), () => setup.replicas[replica].killAndRestart())
     },
-    async fail() {
+    async fail({ repeats }) {
+      if (!repeats && failed >= shortFaults.length) return undefined
       const name = shortFaults[failed++ % shortFaults.length] ?? shortFaults[0]
       return run(name, () => runShort(name))
     },

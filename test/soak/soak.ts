@@ -34,7 +34,7 @@ export interface SoakOptions {
   pollSeconds: number
   /** From one short fault to the next. */
   faultSeconds: number
-  /** No fault starts after this time. */
+  /** After this time only faults that did not run yet. */
   lastFaultSeconds: number
   /** How long components may log warnings after the end of a fault: they retry with backoff. */
   recoverySeconds: number
@@ -90,10 +90,9 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     let lastFault = 0
     const ran: SoakResult['faults'] = []
     const runFault = async (elapsed: number) => {
-      // A restarted replica has less memory at first. On a slow machine, kills take longer than planned.
-      let name = elapsed < seconds / 2 ? await faults.kill() : undefined
-      if (name === undefined && elapsed - lastFault >= options.faultSeconds && elapsed <= options.lastFaultSeconds)
-        name = await faults.fail()
+      let name = await faults.kill()
+      if (name === undefined && elapsed - lastFault >= options.faultSeconds)
+        name = await faults.fail({ repeats: elapsed <= options.lastFaultSeconds })
       if (name === undefined) return
       lastFault = elapsed
       ran.push({ at: Math.round(elapsed), name })
@@ -107,7 +106,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
     }
     const tasks = [
       { everySeconds: 1 / options.actionsPerSecond, run: runAction },
-      // All kills are in the first third, unless replicas start slowly.
+      // A restarted replica has less memory at first: all kills are in the first third, unless replicas start slowly.
       { everySeconds: seconds / (3 * (kills.length + 2)), run: runFault },
       // Several samples of one moment would weigh more than others.
       { everySeconds: options.sampleSeconds, skipsMissed: true, run: takeSample },

@@ -8,7 +8,7 @@ import { soak } from './soak.ts'
 import { tableOf } from './verdict.ts'
 
 test('under constant change and faults, replicas keep flat memory, the queue drains and nothing is lost', {
-  timeout: 10 * 60_000,
+  timeout: 20 * 60_000,
 }, async t => {
   const { verdicts, samples } = await soak({
     ...{ seed: 1_115, nodes: 100, seconds: 120, actionsPerSecond: 2, sampleSeconds: 2, pollSeconds: 1 },

@@ -4,6 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { request } from 'undici'
 import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { startOperatorEnvironment } from '../../test/operator/environment.ts'
@@ -119,3 +121,14 @@ const broken: Record<string, string> = {
 }
 for (const [what, text] of Object.entries(broken))
   test(`the reader refuses ${what}`, () => assert.throws(() => parseExposition(text)))
+
+test('every garbage collection is counted, also of several that Node reports together', async () => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const metrics = createMetrics('viola', { process: true })
+  for (let n = 0; n < 5; n++) collect()
+  await eventually(async () => {
+    const [, counted] = /gc_duration_seconds_count\{kind="major"\} (\d+)/.exec(await metrics.text()) ?? []
+    assert.ok(Number(counted) >= 5, `${counted} of 5`)
+  })
+})

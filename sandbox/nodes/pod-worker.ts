@@ -185,9 +185,10 @@ export function startPodWorker(pod: PodObject, options: PodWorkerOptions): PodWo
     await statusSent
     await untilAccepted(() =>
       kube
-        .raw('DELETE', `${objectPath(pods, key)}?gracePeriodSeconds=0`, {
+        .raw('DELETE', objectPath(pods, key), {
           apiVersion: 'v1',
           kind: 'DeleteOptions',
+          gracePeriodSeconds: 0,
           preconditions: { uid: pod.metadata.uid },
         })
         .catch(error => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deleteOptions, writeOptions } from './options.ts'
 
-test('DeleteOptions are read from the query or the body', () => {
+test('DeleteOptions are read from the body, or from the query if there is no body', () => {
   const none = new URLSearchParams()
   assert.deepEqual(deleteOptions(none, undefined), { dryRun: false })
   assert.deepEqual(
@@ -22,6 +22,7 @@ test('DeleteOptions are read from the query or the body', () => {
     resourceVersion: '3',
   })
   assert.equal(deleteOptions(none, { orphanDependents: true }).propagationPolicy, 'Orphan')
+  assert.deepEqual(deleteOptions(new URLSearchParams('gracePeriodSeconds=0'), {}), { dryRun: false })
 })
 
 test('the field manager is named in the query, or comes from the user agent', () => {

@@ -131,8 +131,9 @@ function dryRunOf(values: readonly string[], errors: FieldError[]): boolean {
   return values.length > 0
 }
 
-/** DeleteOptions come in the query or in the body. */
-export function deleteOptions(query: URLSearchParams, body: unknown): DeleteOptions {
+/** DeleteOptions come in the body, or in the query if there is no body. */
+export function deleteOptions(parameters: URLSearchParams, body: unknown): DeleteOptions {
+  const query = body === undefined ? parameters : new URLSearchParams()
   const given = recordOf(body)
   const preconditions = recordOf(given['preconditions'])
   const grace = query.get('gracePeriodSeconds') ?? given['gracePeriodSeconds']

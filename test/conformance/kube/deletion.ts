@@ -95,6 +95,9 @@ export function deletionCases(context: () => KubeContext): void {
     const { metadata } = (await kube.raw('GET', objectPath(pods, scheduled))).body as { metadata: Deleted }
     assert.equal(metadata.deletionGracePeriodSeconds, 30)
     assert.ok(metadata.deletionTimestamp)
+    // With a body, the query does not count.
+    await kube.raw('DELETE', `${objectPath(pods, scheduled)}?gracePeriodSeconds=0`, { kind: 'DeleteOptions' })
+    assert.ok(await kube.get(pods, scheduled))
     await kube.raw('DELETE', objectPath(pods, scheduled), { gracePeriodSeconds: 0 })
     await eventually(async () => assert.equal(await kube.get(pods, scheduled), undefined), soon)
   })

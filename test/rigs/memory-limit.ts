@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from '../support/eventually.ts'
+import { createCgroup } from './cgroup.ts'
 
 export interface MemoryLimit extends AsyncDisposable {
   /** Starts a command inside the group. */
@@ -15,10 +16,13 @@ export interface MemoryLimit extends AsyncDisposable {
 
 const root = '/sys/fs/cgroup'
 
-export async function limitMemory(name: string, mebibytes: number): Promise<MemoryLimit> {
+/** With the name of an isolation, the group is in that of the isolation and is removed with it, also if this process is killed. */
+export async function limitMemory(name: string, mebibytes: number, isolation?: string): Promise<MemoryLimit> {
   const isVersion2 = existsSync(join(root, 'cgroup.controllers'))
-  const dir = join(root, isVersion2 ? '' : 'memory', `multinic-${name}-${process.pid}`)
-  await mkdir(dir)
+  const path = isolation ? join(isolation, name) : `multinic-${name}-${process.pid}`
+  const dir = join(root, isVersion2 ? '' : 'memory', path)
+  if (isolation) await createCgroup(path)
+  else await mkdir(dir)
   const limit = String(mebibytes * 1024 * 1024)
   await writeFile(join(dir, isVersion2 ? 'memory.max' : 'memory.limit_in_bytes'), limit)
   // Swap would hide what a container without swap dies of.

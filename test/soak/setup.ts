@@ -111,7 +111,7 @@ export async function startSoakSetup(options: SetupOptions): Promise<SoakSetup> 
     const settings = await replicaSettings(dir, { management, biz, cloud, database, jobTtlSeconds })
     const replicas = {} as Record<ReplicaName, SoakReplica>
     const start = async (name: ReplicaName) => {
-      const memory = await limitMemory(`${currentIsolation()}-${name}`, shippedFor(componentOf(name)).memoryMib)
+      const memory = await limitMemory(name, shippedFor(componentOf(name)).memoryMib, currentIsolation())
       ends.push(async () => memory[Symbol.asyncDispose]())
       const replica = await startReplica({ dir, program, memory }, name, settings[name])
       ends.push(() => replica.stop())

@@ -13,7 +13,7 @@ export const benchFile = 'dist/bench.jsonl'
 export type BenchLine = Figure & { bench: string; at: string; load: number; commit: string }
 
 /** Files in test/bench that are no benchmarks. */
-const shared = ['component', 'figure']
+const shared = ['component', 'figure', 'stubbed-operator']
 
 export const benches: readonly string[] = globSync('test/bench/*.ts', { cwd: root })
   .map(path => basename(path, '.ts'))

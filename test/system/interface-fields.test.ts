@@ -31,6 +31,7 @@ import { deliver } from '../../src/operator/deliver.ts'
 import type { DeliveredNode, Observed } from '../../src/operator/observed-state.ts'
 import { aPort, observed, planNodes, storage } from '../../src/operator/plan.fixture.ts'
 import { createRecords } from '../../src/operator/records.ts'
+import { toViolaNode as bodyOf, type NodeToWrite } from '../../src/operator/viola-client.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { appliedObject, toViolaNode } from '../../src/viola/plan.ts'
 import { nodesFrom } from '../../src/viola/request.ts'
@@ -176,8 +177,8 @@ async function send(cloud: Observed): Promise<ViolaNodeConfig> {
   const posts: ViolaNodeConfig[] = []
   const nodes = planNodes(cloud).nodes.filter(({ action }) => action === 'send')
   const viola = {
-    post: async (batch: readonly ViolaNodeConfig[]) => {
-      posts.push(...batch)
+    post: async (batch: readonly NodeToWrite[]) => {
+      posts.push(...batch.map(bodyOf))
       return { results: new Map() }
     },
     remove: async () => 'removed' as const,

@@ -66,6 +66,46 @@ test('a record has the name of the provider, also while the node is removed', as
   )
 })
 
+for (const outcome of ['succeeds', 'fails'] as const)
+  test(`a newer record of a node waits for the older one, which ${outcome}`, async () => {
+    const states: string[] = []
+    const first = Promise.withResolvers<boolean>()
+    const put = async ([write]: InventoryWrite[]) => {
+      const isFirst = states.push(write?.providerName ?? '') === 1
+      return isFirst ? first.promise : true
+    }
+    const records = createRecords({ put }, () => new Date('2026-01-01T00:00:00Z'))
+    records.note('biz', { ...one, providerName: 'older' }, 'the node is Pending')
+    const older = records.flush(silent)
+    const newest = { ...one, providerName: 'newer' }
+    records.note('biz', newest, 'the node is Pending')
+    const newer = records.flush(silent)
+    await new Promise(resolve => setImmediate(resolve))
+    assert.deepEqual(states, ['older'])
+    if (outcome === 'succeeds') first.resolve(true)
+    else first.reject(new Error('inventory database unavailable'))
+    assert.deepEqual(await Promise.all([older, newer]), [outcome === 'succeeds', true])
+    // The flush of another object.
+    await records.flush(silent)
+    records.note('biz', newest, 'the node is Pending')
+    await records.flush(silent)
+    assert.deepEqual(states, ['older', 'newer'])
+  })
+
+test('records of other nodes do not wait', async () => {
+  const names: string[] = []
+  const first = Promise.withResolvers<boolean>()
+  const put = async ([write]: InventoryWrite[]) => (names.push(write?.nodeName ?? '') === 1 ? first.promise : true)
+  const records = createRecords({ put }, () => new Date('2026-01-01T00:00:00Z'))
+  records.note('biz', one, 'the node is Pending')
+  const slow = records.flush(silent)
+  records.note('biz', { ...one, nodeName: 'w2' }, 'the node is Pending')
+  assert.equal(await records.flush(silent), true)
+  assert.deepEqual(names, [one.nodeName, 'w2'])
+  first.resolve(true)
+  assert.equal(await slow, true)
+})
+
 test('two objects with interfaces on one node do not overwrite the names of each other', async () => {
   const { writes, records } = aRecorder()
   const shared = aNode([aNic(1, 0), aNic(2, 1, { source: 'ns/other', subnetName: 'delivered' })])

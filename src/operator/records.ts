@@ -73,6 +73,8 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   /** The objects of the last call: an unchanged cluster returns the same ones. */
   const noted = new Map<string, DeliveredNode>()
   let pending = new Map<string, PendingWrite & { digest: string }>()
+  /** The nodes that a flush is sending, until it ends. */
+  const flights = new Map<ReadonlyMap<string, unknown>, Promise<void>>()
 
   const setStages = (key: string, known: Stages) => setBounded(stages, key, known)
   /** The node with the newest names. */
@@ -106,6 +108,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
     if (isSame && equalJson(known?.plan, object.plan)) return []
     return verdictChanges(object, known)
   }
+  const flightOfPending = () => [...flights].find(([writes]) => [...pending.keys()].some(key => writes.has(key)))?.[1]
   const withoutInterfaces = (providerId: string, node: NodeRef, { nodeName, instanceId = '' } = node) => ({
     ...namesOf(providerId, node),
     config: { nodeName, ...(instanceId !== '' && { instanceId }), interfaces: [] },
@@ -161,8 +164,12 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
     },
     async flush(log, object) {
       if (!recorder) return true
+      // An older record of a node must not arrive, or be sent again, after a newer one that another object sends.
+      for (let flight = flightOfPending(); flight; flight = flightOfPending()) await flight
       const writes = pending
       pending = new Map()
+      const ended = Promise.withResolvers<void>()
+      flights.set(writes, ended.promise)
       try {
         let isStored = true
         const changes = changesOf(object)
@@ -185,6 +192,9 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
         if (object) stored.delete(object.config)
         log.warn('cannot write to the inventory', { nodes: writes.size, error })
         return false
+      } finally {
+        flights.delete(writes)
+        ended.resolve()
       }
     },
     restart() {

@@ -96,7 +96,7 @@ export function deletionCases(context: () => KubeContext): void {
     assert.equal(metadata.deletionGracePeriodSeconds, 30)
     assert.ok(metadata.deletionTimestamp)
     // With a body, the query does not count.
-    await kube.raw('DELETE', `${objectPath(pods, scheduled)}?gracePeriodSeconds=0`, { kind: 'DeleteOptions' })
+    await kube.raw('DELETE', `${objectPath(pods, scheduled)}?gracePeriodSeconds=0`, { propagationPolicy: 'Background' })
     assert.ok(await kube.get(pods, scheduled))
     await kube.raw('DELETE', objectPath(pods, scheduled), { gracePeriodSeconds: 0 })
     await eventually(async () => assert.equal(await kube.get(pods, scheduled), undefined), soon)

@@ -96,6 +96,8 @@ export const inventoryWritten = z
   .object({ verdicts: z.int32().meta({ description: 'Number of ranges of verdicts that are stored.' }) })
   .meta({ description: 'Answer to a write with verdicts. An inventory of an older version does not store them.' })
 export const recordsPath = '/v1/inventory/records'
+/** How long the operator waits for the answer to a write. It may send a newer record afterwards. */
+export const writeTimeoutMs = 30_000
 /** The records of one provider. */
 export const providerRecordsPath = '/v1/interfaces/node-configs'
 /** Sign-in of the dashboard. */

@@ -297,6 +297,23 @@ test('writing requires a caller with the right, and a removed node keeps its his
   assert.equal((await get('/v1/inventory/node-configs/sent/history')).json.length, 2)
 })
 
+test('a write that waited for the database until its caller gave up is refused, and replaces no newer record', async () => {
+  const access = await accessOf(cluster.api.kubeconfig, join(dir, 'tokens.yaml'))
+  const slow = createInventoryApp({ store, access, log: silent, maxWriteWaitMs: -1 })
+  const late = await slow.inject({
+    method: 'PUT',
+    url: '/v1/inventory/records',
+    headers: { authorization: `Bearer ${admin}` },
+    payload: { records: [aWrite('late')] },
+  })
+  assert.deepEqual(
+    [late.statusCode, problem.parse(late.json()).detail],
+    [503, 'the write waited too long; send it again'],
+  )
+  assert.equal(await store.get('p1', 'late'), undefined)
+  await slow.close()
+})
+
 test('reads require a caller with the right, unless anonymous access is on, and /readyz warns then', async () => {
   for (const url of Object.keys(lists)) assert.equal((await get(url, closed)).status, 401, url)
   assert.equal((await get('/v1/interfaces/providers', closed, reader)).status, 200)

@@ -14,6 +14,7 @@ import {
   providerRecordsPath,
   recordsPath,
   sessionPath,
+  writeTimeoutMs,
 } from '../contract/inventory.ts'
 import type { Route } from '../contract/openapi.ts'
 import {
@@ -64,6 +65,8 @@ export interface InventoryAppOptions {
   /** Requests per second from one address. 0: no limit. */
   rateLimit?: number
   certificates?: Certificates | undefined
+  /** A write that begins later than this after its request is refused. */
+  maxWriteWaitMs?: number
 }
 
 /** No list of a record is longer: interfaces, their addresses and their routes. */
@@ -78,6 +81,8 @@ export function createInventoryApp({
   webDir,
   rateLimit = 0,
   certificates,
+  // With time for the request to arrive.
+  maxWriteWaitMs = writeTimeoutMs - 5_000,
 }: InventoryAppOptions): FastifyInstance {
   const app = createApp({
     log,
@@ -246,7 +251,11 @@ export function createInventoryApp({
     [`put ${recordsPath}`]: async (request, reply) => {
       const { records, verdicts } = writesFrom(request.body)
       await requireWrite(callers.get(request) as Caller, [...records, ...(verdicts ?? [])])
-      await store.put(records, verdicts)
+      // The caller may have sent a newer record since: this one must not replace it.
+      const requireWaiting = () => {
+        if (reply.elapsedTime > maxWriteWaitMs) throw new HttpProblem(503, 'the write waited too long; send it again')
+      }
+      await store.put(records, verdicts, requireWaiting)
       metrics.count('inventory_writes_total', records.length)
       return verdicts ? { verdicts: verdicts.length } : reply.code(204).send()
     },

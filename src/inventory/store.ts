@@ -28,8 +28,11 @@ import { findPlans, findVerdicts, hasConfigs, putVerdicts, type VerdictFilter } 
 import { putChunk, takeIds } from './write.ts'
 
 export interface Store {
-  /** The verdicts are stored in the same transaction as the last of the records. */
-  put(writes: readonly InventoryWrite[], verdicts?: readonly VerdictWrite[]): Promise<void>
+  /**
+   * The verdicts are stored in the same transaction as the last of the records. `requireWaiting` throws if the caller has given
+   * up: it is called when no other write can come before this one any more.
+   */
+  put(writes: readonly InventoryWrite[], verdicts?: readonly VerdictWrite[], requireWaiting?: () => void): Promise<void>
   list(filter?: Filter): Promise<InventoryRecord[]>
   /** The same in pages, now or at a past time, so that memory stays bounded with many nodes. */
   pages(filter?: Filter, at?: string): AsyncGenerator<InventoryRecord[]>
@@ -95,6 +98,7 @@ type Put = (
   writes: readonly InventoryWrite[],
   timeOf?: (write: InventoryWrite) => string | undefined,
   verdicts?: readonly VerdictWrite[],
+  requireWaiting?: () => void,
 ) => Promise<void>
 
 function createPut(
@@ -102,12 +106,13 @@ function createPut(
   now: () => Date,
   onChange: (changes: readonly Change[]) => void = () => {},
 ): Put {
-  return async (writes, timeOf, verdicts = []) => {
+  return async (writes, timeOf, verdicts = [], requireWaiting = () => {}) => {
     for (let start = 0; start < writes.length || (start === 0 && verdicts.length > 0); start += chunkSize) {
       const chunk = writes.slice(start, start + chunkSize)
       const isLast = start + chunkSize >= writes.length
       const { changes, isChanged } = await db.transaction().execute(async tx => {
         await lockForWrite(tx)
+        requireWaiting()
         const changes = await putChunk(tx, chunk, write => timeOf?.(write) ?? now().toISOString())
         const verdictsChanged = isLast && (await putVerdicts(tx, verdicts, now))
         // A changed record has taken one already.
@@ -145,7 +150,7 @@ function createStore(engine: Engine, now: () => Date, onReady: (port: ReadyPort)
   }
 
   return {
-    put: (writes, verdicts) => put(writes, undefined, verdicts),
+    put: (writes, verdicts, requireWaiting) => put(writes, undefined, verdicts, requireWaiting),
 
     list: filter => collect(pages(filter)),
     pages,

@@ -8,6 +8,7 @@ import {
   inventoryWritten,
   providerRecordsPath,
   recordsPath,
+  writeTimeoutMs,
 } from '../contract/inventory.ts'
 import { withoutSlash } from '../contract/url.ts'
 import { createHttp, type Http, type Proxies } from '../http-client/client.ts'
@@ -19,7 +20,6 @@ import type { Log } from '../telemetry/log.ts'
 import type { ProcessSettings } from './config.ts'
 import type { Recorder } from './records.ts'
 
-const timeoutMs = 30_000
 const caSetting = 'INVENTORY_CA_FILE'
 
 export interface RemoteInventory {
@@ -42,7 +42,7 @@ export async function openRemoteInventory(options: RemoteInventoryOptions): Prom
   const { INVENTORY_URL: url, INVENTORY_TOKEN_FILE: tokenFile, [caSetting]: path } = settings
   if (url === undefined) return undefined
   const connect = (ca?: string) =>
-    createHttp({ service: 'inventory', timeoutMs, tls: { ca, caSetting }, proxies, startCall })
+    createHttp({ service: 'inventory', timeoutMs: writeTimeoutMs, tls: { ca, caSetting }, proxies, startCall })
   const onChange = (renewed: string) => {
     const former = http
     http = connect(renewed)

@@ -37,6 +37,17 @@ export function inventoryStoreConformance(open: OpenStore): void {
       assert.equal((await store.list({ providerId: 'nobody' })).length, 0)
     }))
 
+  test('a write whose caller has given up is not stored', () =>
+    using(async store => {
+      const givenUp = () => {
+        throw new Error('the caller has given up')
+      }
+      await assert.rejects(store.put([aWrite('a', { nics: 2 })], [], givenUp), /given up/)
+      await store.put([aWrite('a')])
+      assert.equal((await store.get('p1', 'a'))?.config.interfaces.length, 1)
+      assert.equal((await store.history()).length, 1)
+    }))
+
   test('every change is a history entry with time, kind, cause, and the record before and after', () =>
     using(async store => {
       await store.put([aWrite('a')])

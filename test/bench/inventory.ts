@@ -61,7 +61,7 @@ export const bench: Bench = async report => {
       report(figure(name, value, 'ms', { against: 'an empty route', reference: nothing }, goal))
     }
     const search = () => `/v1/inventory/search?q=${any() % 2 === 0 ? addressOf(any(), 3) : macOf(any(), 7)}`
-    await report95('inventory.search_p95', search, { atMostTimes: 3 })
+    await report95('inventory.search_p95', search, { atMostTimes: 4 })
     const page = () => `/v1/inventory/node-configs?providerId=provider-${any() % providers}&limit=100`
     await report95('inventory.provider_page_p95', page, { atMost: 100 })
     const now = new Date().toISOString()

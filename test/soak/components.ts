@@ -7,21 +7,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
-import { entrypointOf, recipes } from '../../scripts/image.ts'
+import { asDeployed } from '../bench/component.ts'
 import { memoryOf } from '../bench/figure.ts'
 import type { MemoryLimit } from '../rigs/memory-limit.ts'
 import { type Daemon, startDaemon, waitForAnswer } from '../rigs/process.ts'
 import { type Family, parseExposition } from '../support/exposition.ts'
-import { type ComponentName, componentOf, type ReplicaName } from './names.ts'
+import { componentOf, type ReplicaName } from './names.ts'
 import type { Service } from './service.ts'
 import { type LogWarning, warningOf } from './verdict.ts'
-
-const images: Record<ComponentName, string> = {
-  operator: 'multinic-operator',
-  viola: 'multinic-viola-test-api',
-  inventory: 'multinic-inventory',
-  controller: 'multinic-controller',
-}
 
 /** A kubelet notices the end of a container within a second. Until then, the Service still sends connections to it. */
 const noticedAfterMs = 1_000
@@ -61,7 +54,7 @@ export async function startReplica(
 ): Promise<SoakReplica> {
   const component = componentOf(name)
   const log = join(dir, `${name}.log`)
-  const flags = entrypointOf('services', images[component]).slice(1, -1)
+  const { flags, environment } = asDeployed(component)
   const dispatcher = new Agent({ headersTimeout: 60_000, ...(ca && { connect: { ca } }) })
   const fetchText = async (path: string) => {
     const { statusCode, body } = await request(`${ca ? 'https' : 'http'}://${address}${path}`, { dispatcher })
@@ -70,7 +63,7 @@ export async function startReplica(
     return text
   }
   const start = async (): Promise<Daemon> => {
-    const settings = { ...recipes.services.environment, POD_NAME: name, ...env }
+    const settings = { ...environment, POD_NAME: name, ...env }
     const [command = '', ...args] = memory.command([process.execPath, ...flags, program, component])
     const started = startDaemon(command, args, { log, env: settings })
     await waitForAnswer(name, started, () => fetchText('/readyz')).catch(async error => {

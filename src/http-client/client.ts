@@ -58,7 +58,7 @@ export interface HttpRequest {
   accept?: (status: number) => boolean
   /** Accepts a 2xx answer whose body is not JSON. `body` is undefined then. */
   anyBody?: boolean
-  /** Leaves a 2xx body unparsed: the caller compares the bytes first. */
+  /** Leaves a 2xx body unparsed and its elements uncounted: the caller compares the bytes first. */
   unread?: boolean
 }
 
@@ -106,8 +106,11 @@ export function createHttp(options: HttpOptions): Http {
         headers: { accept: 'application/json', ...(body !== undefined && jsonHeaders), ...headers },
         body: body === undefined ? null : JSON.stringify(body),
       })
-      const bytes = await readBody(answer.body, limits).finally(() => answer.body.destroy())
+      const isUnread = request.unread === true && answer.statusCode < 300 && accept(answer.statusCode)
+      const bodyLimits = isUnread ? { bytes: limits.bytes } : limits
+      const bytes = await readBody(answer.body, bodyLimits).finally(() => answer.body.destroy())
       status = statusClass(answer.statusCode)
+      if (isUnread) return { status: answer.statusCode, headers: answer.headers, bytes, body: undefined }
       return toAnswer(request, answer.statusCode, answer.headers, bytes, accept)
     } catch (error) {
       throw error instanceof ServiceError ? error : callError(request, error, timeout.aborted)
@@ -144,7 +147,6 @@ export function createHttp(options: HttpOptions): Http {
     bytes: Buffer,
     accept: (status: number) => boolean,
   ): HttpAnswer {
-    if (request.unread && status < 300 && accept(status)) return { status, headers, bytes, body: undefined }
     const isOptional = status >= 300 || request.anyBody === true || !accept(status)
     const body = bytes.length === 0 ? undefined : parsed(bytes, isOptional)
     if (accept(status)) {

@@ -179,7 +179,7 @@ function responseFrom({ statusCode: status, headers }: Dispatcher.ResponseData, 
 }
 
 /** More than twice the maximum size of an object in etcd. A node config has some hundred elements. */
-export const maxObject: BodyLimits = { bytes: 4 * 1024 * 1024, elements: 100_000 }
+export const maxObject = { bytes: 4 * 1024 * 1024, elements: 100_000 } satisfies BodyLimits
 /** 80 KiB and 3,000 elements for each object of a page. While a page is parsed, it takes four times its bytes. */
 const maxPage: BodyLimits = { bytes: 16 * 1024 * 1024, elements: 600_000 }
 

@@ -166,3 +166,15 @@ test('a server with 100,000 metadata keys is refused', async () => {
   await using cloud = await aCloud(() => ({ status: 200, body: { servers: [{ id: 'vm', name: 'vm', metadata }] } }))
   await assert.rejects(cloud.nova.serversByName('vm'), /nova: the list of servers has too many fields: servers\.0/)
 })
+
+test('a list of Neutron with too many elements or levels is refused before it is parsed', async () => {
+  const deep = `${'['.repeat(200)}${']'.repeat(200)}`
+  for (const [tags, why] of [
+    [`[${'{},'.repeat(400_000)}{}]`, /the list of ports has more than 300000 elements/],
+    [deep, /the list of ports is nested deeper than 100 levels/],
+  ] as const) {
+    const text = JSON.stringify({ ports: [{ ...port, device_id: 'vm', tags: 'here' }] }).replace('"here"', tags)
+    await using cloud = await aCloud(() => ({ status: 200, body: text }))
+    await assert.rejects(cloud.neutron.portsOfServers(['vm']), why)
+  }
+})

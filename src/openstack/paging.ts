@@ -4,7 +4,7 @@
 import * as z from 'zod'
 import { truncate } from '../contract/truncate.ts'
 import { ServiceError } from '../http-client/errors.ts'
-import { parseJson } from '../runtime/bounded-body.ts'
+import { elementCounter, maxElements, parseJson } from '../runtime/bounded-body.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { giveWay } from '../runtime/event-loop.ts'
 
@@ -132,8 +132,10 @@ export async function parsedPage<T>(
   return { items, keptShare: items.length / Math.max(1, entries.length), links: links as Links }
 }
 
-/** The value of a body that is not parsed yet. */
+/** The value of a body whose elements are not counted yet. */
 export function parsedBytes(service: string, what: string, bytes: Buffer): unknown {
+  const excess = elementCounter(maxElements)(bytes)
+  if (excess !== undefined) throw unusable(service, `${what} ${excess}`)
   try {
     return parseJson(bytes)
   } catch (error) {

@@ -11,8 +11,8 @@ import { nextTurn } from './event-loop.ts'
 
 export interface BodyLimits {
   bytes: number
-  /** Commas and opening brackets outside of strings: at least the number of values. */
-  elements: number
+  /** Commas and opening brackets outside of strings: at least the number of values. Without it, the reader counts them. */
+  elements?: number | undefined
 }
 
 export class BodyError extends Error {
@@ -55,7 +55,7 @@ const largeBytes = 64 * 1024
 export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
-    const count = elementCounter(limits.elements)
+    const count = limits.elements === undefined ? () => undefined : elementCounter(limits.elements)
     const reading: Reading = { size: 0, refuse }
     readings.add(reading)
 

@@ -11,12 +11,18 @@ export function* concernedNodes(
   { source, vms, ports }: Pick<Observed, 'source' | 'vms' | 'ports'>,
 ): Steps<DeliveredNode[]> {
   // A port that was looked up by its id may be on another VM by now.
-  const vmIds = new Set([...vms.map(({ id }) => id), ...ports.map(({ serverId }) => serverId)])
+  const vmIds = new Set(vms.map(({ id }) => id))
+  for (const { serverId } of ports) vmIds.add(serverId)
   const names = new Set(vms.map(({ name = '' }) => nodeKey(name)))
-  const portIds = new Set(ports.map(({ id }) => id))
+  let portIds: Set<string> | undefined
+  // Most nodes have a VM of the object. For them no port is looked up.
+  const hasPort = (id: string) => {
+    portIds ??= new Set(ports.map(port => port.id))
+    return portIds.has(id)
+  }
   const isConcerned = ({ nodeName, instanceId = '', interfaces }: DeliveredNode) =>
     vmIds.has(instanceId) ||
     names.has(nodeKey(nodeName)) ||
-    interfaces.some(nic => nic.source === source || portIds.has(nic.portId ?? ''))
+    interfaces.some(nic => nic.source === source || hasPort(nic.portId ?? ''))
   return yield* flatMapSteps(cluster, node => (isConcerned(node) ? [node] : []))
 }

@@ -40,7 +40,8 @@ function readyText({ findings, changed }: SyncOutcome): string {
 
 /** Derived from the error, the other conditions and the verdicts, so that it never contradicts them. */
 function degraded({ error, findings }: SyncOutcome, others: readonly ConditionUpdate[]): ConditionUpdate {
-  const affected = [...others, ...(findings?.verdicts ?? [])].filter(({ reason }) => needsAttention(reason))
+  const isAffected = ({ reason }: { reason: string }) => needsAttention(reason)
+  const affected = [...others.filter(isAffected), ...(findings?.verdicts ?? []).filter(isAffected)]
   const [first] = error ? [error] : affected
   if (!first) return { type: 'Degraded', status: 'False', reason: 'Healthy', message: 'the last sync had no errors' }
   const message = error?.message ?? [...new Set(affected.map(one => one.message))].slice(0, 10).join('; ')

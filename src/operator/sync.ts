@@ -156,18 +156,16 @@ function snapshotOf(
 function unreadyPorts({ nodes, verdicts }: Findings, result: DeliveryResult): string[] {
   // All interfaces of a configured node are ready. To compare each of thousands would cost more than the rest of a sync.
   const configured = new Set(nodes.flatMap(({ nodeName, state }) => (state === 'Configured' ? [nodeName] : [])))
-  const ready = new Set(
-    result.nodes.flatMap(({ node }) =>
-      node.interfaces.filter(nic => configured.has(node.nodeName) || isReady(nic, node)).map(({ portId }) => portId),
-    ),
-  )
-  return verdicts.flatMap(({ portId, reason }) =>
-    portId !== undefined && reason === 'Selected' && !ready.has(portId) ? [portId] : [],
-  )
+  const ready = new Set<string | undefined>()
+  for (const { node } of result.nodes)
+    for (const nic of node.interfaces) if (configured.has(node.nodeName) || isReady(nic, node)) ready.add(nic.portId)
+  const unready = verdicts.filter(({ portId, reason }) => reason === 'Selected' && !ready.has(portId))
+  return unready.flatMap(({ portId }) => portId ?? [])
 }
 
 function undelivered({ ports, delivered }: Observed): string[] {
-  const known = new Set(delivered.flatMap(node => node.interfaces.map(nic => nic.portId)))
+  const known = new Set<string | undefined>()
+  for (const { interfaces } of delivered) for (const { portId } of interfaces) known.add(portId)
   return ports.filter(port => !known.has(port.id)).map(port => port.id)
 }
 

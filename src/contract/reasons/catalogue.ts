@@ -71,7 +71,8 @@ export function isRefusal(reason: string): boolean {
   return find(reason)?.refusal ?? false
 }
 
+const reasons = new Map<string, Reason>(Object.values(reasonGroups).flatMap(group => Object.entries(group)))
+
 function find(reason: string): Reason | undefined {
-  const group: Record<string, Reason> | undefined = Object.values(reasonGroups).find(one => Object.hasOwn(one, reason))
-  return group?.[reason]
+  return reasons.get(reason)
 }

@@ -60,8 +60,13 @@ export async function startOperator(program: string, { environment, cloud, viola
   const idleMiB = memoryOf(operator.pid)
   /** Times of the answers, in ms. */
   const healthz: number[] = []
-  const probe = startProbe([{ name: 'operator', ...operator }], ({ computedMs, heldUpMs }) =>
-    healthz.push(computedMs + heldUpMs),
-  )
+  const probing = Promise.withResolvers<void>()
+  const probe = startProbe([{ name: 'operator', ...operator }], ({ computedMs, heldUpMs }) => {
+    healthz.push(computedMs + heldUpMs)
+    probing.resolve()
+  })
+  // The probe starts a process of its own, which takes a processor from the operator.
+  await probing.promise
+  healthz.length = 0
   return { ...operator, idleMiB, healthz, probe }
 }

@@ -87,12 +87,13 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
     viola.onNode(({ interfaces }) => {
       for (const { portId = '' } of interfaces) arrivals.get(portId)?.(performance.now())
     })
+    const secondNotices: Promise<void>[] = []
     const attach = async (vm: number, activeAfterMs?: number) => {
       const port = cloud.attach(vm)
       const arrived = new Promise<number>(resolve => arrivals.set(port.id, resolve))
       const started = performance.now()
       await publish(channel, port)
-      if (activeAfterMs !== undefined) void sleep(activeAfterMs).then(() => publish(channel, port))
+      if (activeAfterMs !== undefined) secondNotices.push(sleep(activeAfterMs).then(() => publish(channel, port)))
       return (await arrived) - started
     }
     const [ours, bare]: [number[], number[]] = [[], []]
@@ -110,6 +111,8 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
       return attach(notices + n, burst.activeAfterMs)
     })
     report('events.burst_p95_ms', await Promise.all(attaches), { atMost: 500 })
+    // A fast delivery is before the second notice of its port.
+    await Promise.all(secondNotices)
   } finally {
     await channel.close()
     await connection.close()

@@ -137,3 +137,20 @@ test('objects with very many servers share the list of the project, and keep the
   await listed(b)
   assert.equal((await listed(a))[0], portOfA)
 })
+
+test('objects with dozens of servers keep their ports, in whatever order they list at the same time', async () => {
+  now += 20 * minute
+  const subnet = addSubnet(world, { name: 'dozens', cidr: '10.40.0.0/16', mtu: 1500 })
+  const groups = ['d', 'e', 'f'].map(name => Array.from({ length: 60 }, (_, n) => addServer(world, `${name}-${n}`)))
+  for (const server of groups.flat()) addPort(world, { server, subnet })
+  const cloud = open()
+  await cloud.check()
+  const listed = (order: Server[][]) => Promise.all(order.map(group => cloud.portsOfServers(group.map(({ id }) => id))))
+  const first = await listed(groups)
+  const second = (await listed(groups.toReversed())).toReversed()
+  assert.deepEqual(
+    first.map(({ length }) => length),
+    [60, 60, 60],
+  )
+  for (const [group, found] of first.entries()) assert.ok(found.every((port, n) => port === second[group]?.[n]))
+})

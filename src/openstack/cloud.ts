@@ -2,6 +2,7 @@
  * One OpenStack cloud behind the operator's `Cloud`: login through Contrabass and Keystone, then Neutron and Nova. Login,
  * subnets, networks and servers are cached for a limited time.
  */
+import { randomUUID } from 'node:crypto'
 import { hostNotAllowed, urlOf } from '../contract/url.ts'
 import type { Http } from '../http-client/client.ts'
 import { isUnauthorized } from '../http-client/errors.ts'
@@ -69,6 +70,11 @@ const cacheMs = 60_000
 const absentCacheMs = 5_000
 /** Above this number, listing all ports of the project usually needs fewer calls than listing them by server. */
 const manyServers = 3 * maxIds
+/**
+ * Above this number, an object lists its servers alone. Joined with those of others, they would be another list each time: no
+ * page in the cache answers it, and each becomes one.
+ */
+const maxJoinedServers = maxIds / 2
 /** How long the ports of a project with many other ports are listed by server. */
 const largeProjectMs = 600_000
 /** How long pages of a project keep the ports of a server that no object asks for any more. */
@@ -85,6 +91,8 @@ interface LoggedIn {
 export function createOpenStackCloud({ access, clients, pages, isAllowedHost, now }: OpenStackCloudOptions): Cloud {
   const { settings, account } = access
   const keystone = createKeystone({ http: clients.keystone, now })
+  /** Logins change, and the cloud stays the same user of the pages. */
+  const id = randomUUID()
   let contrabass: Contrabass | undefined
   let current: Promise<LoggedIn> | undefined
 
@@ -102,7 +110,7 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
       region: settings.endpointRegion,
       isAllowedHost,
     })
-    return { bus, session, neutron: createNeutron(session, pages), nova: createNova(session), at: now() }
+    return { bus, session, neutron: createNeutron(session, pages, id), nova: createNova(session), at: now() }
   }
 
   function checkedLogin(login: CloudLogin): { login: CloudLogin; bus: undefined } {
@@ -195,8 +203,9 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
     check: signal => call(({ session }) => session.check('network', signal), signal),
     portsOfServers: async (serverIds, signal) => {
       if (serverIds.length === 0) return []
-      const listed =
-        serverIds.length > manyServers ? await portsOfProject(serverIds, signal) : await portsOfFew(serverIds, signal)
+      const list =
+        (serverIds.length > manyServers && portsOfProject) || (serverIds.length <= maxJoinedServers && portsOfFew)
+      const listed = list && (await list(serverIds, signal))
       if (listed) return serverIds.flatMap(id => listed.get(id) ?? [])
       return call(({ neutron }) => neutron.portsOfServers(serverIds, signal), signal)
     },

@@ -31,7 +31,7 @@ export interface OpenStackCloudsOptions {
 
 export function createOpenStackClouds(options: OpenStackCloudsOptions): OpenStackClouds {
   const { now = () => performance.now(), isAllowedHost = () => true } = options
-  const pages = createPageCache()
+  const pages = createPageCache({ now })
   const open = createSharedValues<{ cloud: Cloud; clients: Http[] }>()
 
   return {

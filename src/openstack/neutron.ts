@@ -138,12 +138,13 @@ interface Listing<T> {
   maxPages?: number
   /** Entries that were asked for. A server that ignores a filter must not fill our memory. */
   keep?: (item: T) => boolean
-  /** What `keep` depends on, besides the query. */
+  /** What `keep` depends on, besides the query. The cache has the pages of the last one. */
   keptBy?: string
   signal: AbortSignal | undefined
 }
 
-export function createNeutron(session: Session, pages: PageCache = createPageCache()): Neutron {
+/** `cloud`: who lists with this account. Clouds with the same account keep the ports of other servers. */
+export function createNeutron(session: Session, pages: PageCache = createPageCache(), cloud = ''): Neutron {
   function list<T>(listing: Listing<T>): Promise<T[]> {
     const { collection, shape, query, ofProject, maxItems, maxPages, keep = () => true, keptBy = '', signal } = listing
     const read = async (page: Query): Promise<Page<T>> => {
@@ -154,8 +155,9 @@ export function createNeutron(session: Session, pages: PageCache = createPageCac
         signal,
         unread: true,
       })
-      const digest = createHash('sha256').update(bytes).digest('base64')
-      const key = `${session.key} ${ofProject ? 'own ' : ''}${collection}?${new URLSearchParams(page)} ${keptBy}`
+      const digest = createHash('sha256').update(keptBy).update(bytes).digest('base64')
+      const user = keptBy && cloud
+      const key = `${session.key} ${user} ${ofProject ? 'own ' : ''}${collection}?${new URLSearchParams(page)}`
       const known = pages.get<T>(key, digest)
       if (known) return known
       const body = parsedBytes('neutron', `the list of ${collection}`, bytes)

@@ -1,6 +1,7 @@
 /**
  * Parsed pages of lists. Most answers are unchanged: the same bytes return the same objects without parsing, so that callers
- * can compare by identity. All clouds share one cache with a bounded size, and the pages that are used least are dropped.
+ * can compare by identity. All clouds share one cache with a bounded size. Pages that nobody uses are dropped, and the ones
+ * that are used least if there are too many.
  */
 import type { Page } from './paging.ts'
 
@@ -12,9 +13,19 @@ export interface PageCache {
 }
 
 const maxCachedBytes = 64 * 1024 * 1024
+/** Longer than most polling intervals. A list of a few servers, after a notification, is seldom read again. */
+const maxUnusedMs = 10 * 60_000
 
-export function createPageCache(maxBytes = maxCachedBytes): PageCache {
-  const pages = new Map<string, { digest: string; page: Page<unknown>; cost: number }>()
+interface Entry {
+  digest: string
+  page: Page<unknown>
+  cost: number
+  usedAt: number
+}
+
+export function createPageCache({ maxBytes = maxCachedBytes, now = () => performance.now() } = {}): PageCache {
+  /** In the order of their last use. */
+  const pages = new Map<string, Entry>()
   let cachedBytes = 0
 
   function drop(key: string): void {
@@ -26,18 +37,17 @@ export function createPageCache(maxBytes = maxCachedBytes): PageCache {
     get<T>(key: string, digest: string) {
       const known = pages.get(key)
       if (known?.digest !== digest) return undefined
-      // The oldest entry of the map is the one that was used least recently.
       pages.delete(key)
-      pages.set(key, known)
+      pages.set(key, { ...known, usedAt: now() })
       return known.page as Page<T>
     },
     set(key, digest, page, cost) {
       drop(key)
       const withKey = cost + key.length
-      pages.set(key, { digest, page, cost: withKey })
+      pages.set(key, { digest, page, cost: withKey, usedAt: now() })
       cachedBytes += withKey
-      for (const oldest of pages.keys()) {
-        if (cachedBytes <= maxBytes) break
+      for (const [oldest, { usedAt }] of pages) {
+        if (cachedBytes <= maxBytes && now() - usedAt < maxUnusedMs) break
         drop(oldest)
       }
     },

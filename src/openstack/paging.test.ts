@@ -29,6 +29,7 @@ async function aCloud(respond: (request: StubRequest) => StubResponse, pages = c
   const session = sessionAt({ url: stub.url, http })
   return {
     neutron: createNeutron(session, pages),
+    neutronOf: (cloud: string) => createNeutron(session, pages, cloud),
     nova: createNova(session),
     calls: () => stub.requests.filter(({ path }) => path !== '/v3/auth/tokens'),
     async [Symbol.asyncDispose]() {
@@ -53,17 +54,43 @@ test('operator 14: ports are listed 5,000 a page, and one call reads each page',
   )
 })
 
-test('objects that share the pages of a project each keep their own ports in the cache', async () => {
+test('clouds that share the pages of a project each keep their own ports in the cache', async () => {
   const servers = ['a', 'b', 'c', 'd']
   const body = { ports: servers.flatMap((server, n) => portsOf(server, n * 100, 100)) }
-  const pages = createPageCache(1.5 * JSON.stringify(body).length)
+  const pages = createPageCache({ maxBytes: 1.5 * JSON.stringify(body).length })
   await using cloud = await aCloud(() => ({ status: 200, body }), pages)
-  const read = () => Promise.all(servers.map(server => cloud.neutron.portsOfProject([server], 1)))
+  const read = () => Promise.all(servers.map(server => cloud.neutronOf(server).portsOfProject([server], 1)))
   const [first, second] = [await read(), await read()]
   for (const [object, ports] of first.entries()) {
     assert.equal(ports?.length, 100)
     assert.ok(ports?.every((port, n) => port === second[object]?.[n]))
   }
+})
+
+test('a list for other servers takes the place of the last one in the cache', async () => {
+  const servers = ['a', 'b', 'c', 'd']
+  const body = { ports: servers.flatMap((server, n) => portsOf(server, n * 100, 100)) }
+  const pages = createPageCache({ maxBytes: 1.5 * JSON.stringify(body).length })
+  await using cloud = await aCloud(({ query }) => {
+    const ports = query.has('device_id') ? portsOf('few', 1_000, 1) : body.ports
+    return { status: 200, body: { ports } }
+  }, pages)
+  const [before] = await cloud.neutron.portsOfServers(['few'])
+  for (const left of servers)
+    assert.equal((await cloud.neutron.portsOfProject(servers.toSpliced(servers.indexOf(left), 1), 1))?.length, 300)
+  assert.equal((await cloud.neutron.portsOfServers(['few']))[0], before, 'the former lists filled the cache')
+})
+
+test('a page that nobody used for ten minutes leaves the cache', async () => {
+  let now = 0
+  const pages = createPageCache({ now: () => now })
+  const page = { items: [], keptShare: 1, links: undefined }
+  pages.set('often', 'digest', page, 10)
+  pages.set('once', 'digest', page, 10)
+  for (now of [300_000, 600_000]) assert.equal(pages.get('often', 'digest'), page)
+  pages.set('new', 'digest', page, 10)
+  assert.equal(pages.get('once', 'digest'), undefined)
+  for (const key of ['often', 'new']) assert.equal(pages.get(key, 'digest'), page)
 })
 
 test('a page keeps only the ports of the servers that were asked for', async () => {

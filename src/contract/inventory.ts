@@ -73,6 +73,10 @@ export const inventoryWrite = z
     message: z.string().max(4096).optional(),
     agentRollout: agentRollout.optional(),
     interfaces: z.array(interfaceRecord).max(32).optional(),
+    onlyNode: z.boolean().optional().meta({
+      description:
+        'The cluster has no other node config of this VM. Records of its earlier nodes are deleted, and their history is kept.',
+    }),
     removed: z.boolean().optional().meta({
       description: 'The node has no managed interfaces any more. The record is deleted, its history is kept.',
     }),

@@ -19,9 +19,10 @@ export async function putChunk(
   writes: readonly InventoryWrite[],
   timeOf: (write: InventoryWrite) => string,
 ): Promise<readonly Change[]> {
-  const known = await recordsOf(tx, writes)
-  const recorded = await lastFailures(tx, writes, known)
-  const changes = writes.flatMap((write): PlannedWrite[] => {
+  const all = [...(await earlierNodes(tx, writes)), ...writes]
+  const known = await recordsOf(tx, all)
+  const recorded = await lastFailures(tx, all, known)
+  const changes = all.flatMap((write): PlannedWrite[] => {
     const key = keyOf(write)
     const at = timeOf(write)
     const change = planWrite(known.get(key), write, at, recorded.get(key))
@@ -40,6 +41,29 @@ export async function putChunk(
   )
   await writeHistory(tx, changes)
   return changes
+}
+
+/** Removals of the nodes that the VM of an only node had under other names. */
+async function earlierNodes(tx: Tx, writes: readonly InventoryWrite[]): Promise<InventoryWrite[]> {
+  const only = writes.filter(({ onlyNode, removed, instanceId }) => onlyNode && !removed && instanceId !== '')
+  const written = new Set(writes.map(keyOf))
+  const removals: InventoryWrite[] = []
+  for (const [providerId, ofProvider] of Map.groupBy(only, write => write.providerId)) {
+    const nodeOf = new Map(ofProvider.map(({ instanceId, nodeName }) => [instanceId, nodeName]))
+    const rows = await tx
+      .selectFrom('nodes')
+      .select(['node_name', 'instance_id'])
+      .where('provider_id', '=', providerId)
+      .where('instance_id', 'in', padToPowerOfTwo([...nodeOf.keys()]))
+      .execute()
+    for (const { node_name: nodeName, instance_id: instanceId } of rows) {
+      if (written.has(keyOf({ providerId, nodeName }))) continue
+      const why = `the VM is node ${nodeOf.get(instanceId)} now`
+      const config = { nodeName, interfaces: [] }
+      removals.push({ providerId, nodeName, instanceId, config, lastConfigHash: '', removed: true, why })
+    }
+  }
+  return removals
 }
 
 async function recordsOf(tx: Tx, writes: readonly InventoryWrite[]): Promise<Map<string, InventoryRecord>> {

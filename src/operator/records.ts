@@ -33,6 +33,13 @@ export interface Recorder {
 type Stages = Partial<Record<Stage, string>>
 type NodeRef = Pick<DeliveredNode, 'nodeName' | 'instanceId' | 'instanceName' | 'providerName'>
 
+export interface NoteOptions {
+  /** What the node should have, if the delivery failed. */
+  requested?: readonly Interface[] | undefined
+  /** The cluster has no other node config of its VM. A VM gets another node if it has another name when it is delivered again. */
+  isOnlyNode?: boolean
+}
+
 export interface Records {
   /** A port was found that is not delivered yet. */
   noteSeen(providerId: string, portId: string): void
@@ -40,8 +47,8 @@ export interface Records {
   noteDelivered(providerId: string, nics: readonly Interface[], stored: boolean): void
   /** The names of a node and of the interfaces of `source`, as the cloud has them now. The cluster has those of the delivery. */
   noteNames(providerId: string, plan: NodePlan, source: string): void
-  /** The node as it is in the cluster now. `requested`: what it should have, if the delivery failed. */
-  note(providerId: string, node: DeliveredNode, why: string, requested?: readonly Interface[]): void
+  /** The node as it is in the cluster now. */
+  note(providerId: string, node: DeliveredNode, why: string, more?: NoteOptions): void
   /** The node's last interfaces are being removed. */
   noteRemoving(providerId: string, node: NodeRef, why: string): void
   /** The node has no interfaces of MultiNIC any more. */
@@ -71,7 +78,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   const stored = new Map<string, ObjectVerdicts>()
   let verdictsFrom = 0
   /** The objects of the last call: an unchanged cluster returns the same ones. */
-  const noted = new Map<string, DeliveredNode>()
+  const noted = new Map<string, { node: DeliveredNode; isOnlyNode: boolean }>()
   let pending = new Map<string, PendingWrite & { digest: string }>()
   /** The nodes that a flush is sending, until it ends. */
   const flights = new Map<ReadonlyMap<string, unknown>, Promise<void>>()
@@ -141,11 +148,12 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       setBounded(plans, key, known)
       if (!before || !haveSameNodeNames(before, plan)) noted.delete(key)
     },
-    note(providerId, node, why, requested) {
+    note(providerId, node, why, { requested, isOnlyNode = false } = {}) {
       const key = `${providerId} ${node.nodeName}`
-      if (noted.get(key) === node && !pending.has(key) && !requested) return
+      const known = noted.get(key)
+      if (known?.node === node && known.isOnlyNode === isOnlyNode && !pending.has(key) && !requested) return
       if (requested) noted.delete(key)
-      else noted.set(key, node)
+      else noted.set(key, { node, isOnlyNode })
       if (hasJob(node))
         for (const nic of node.interfaces) {
           const key = `${providerId} ${identityOf(nic)}`
@@ -153,7 +161,10 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
           if (known?.job === undefined) setStages(key, { ...known, job: timestamp() })
         }
       const stagesOf = (nic: Interface) => stages.get(`${providerId} ${identityOf(nic)}`)
-      add(() => recordOf(providerId, named(providerId, node), stagesOf, why, requested))
+      add(() => ({
+        ...recordOf(providerId, named(providerId, node), stagesOf, why, requested),
+        ...(isOnlyNode && { onlyNode: true }),
+      }))
     },
     noteRemoving(providerId, node, why) {
       add(() => ({ ...withoutInterfaces(providerId, node), state: 'Pending', reason: 'Removing', why }))

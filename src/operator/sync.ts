@@ -181,25 +181,36 @@ async function record(deps: SyncDeps, providerId: string, result: DeliveryResult
     if (action === 'send') records.noteDelivered(providerId, changedNics, stored)
     await giveWay()
   }
+  const isOnlyNode = onlyNodes(result)
   for (const { node, plan } of result.nodes) {
     records.noteNames(providerId, plan, result.observed.source)
     const why = plan.why.join('; ')
     if (delivery.removed.has(node.nodeName) || plan.action === 'remove')
       records.noteRemoving(providerId, node, why || 'no interface is requested on the node')
-    else if (changed.has(node.nodeName)) records.note(providerId, node, why)
+    else if (changed.has(node.nodeName)) records.note(providerId, node, why, { isOnlyNode: isOnlyNode(node) })
     else {
       const requested = plan.action === 'send' ? plan.interfaces : undefined
-      records.note(
-        providerId,
-        node,
-        requested ? `not delivered: ${why}` : `the node is ${stateOf(node).state}`,
-        requested,
-      )
+      const cause = requested ? `not delivered: ${why}` : `the node is ${stateOf(node).state}`
+      records.note(providerId, node, cause, { requested, isOnlyNode: isOnlyNode(node) })
     }
     await giveWay()
   }
   for (const node of emptyNodes(deps, providerId, result))
     records.noteGone(providerId, node, 'the node has no interfaces left')
+}
+
+/** Whether no other node of the cluster has the VM of a node. */
+function onlyNodes({ nodes, observed }: DeliveryResult): (node: DeliveredNode) => boolean {
+  const names = new Map<string, string>()
+  const shared = new Set<string>()
+  const add = ({ instanceId = '', nodeName }: DeliveredNode) => {
+    const known = names.get(instanceId) ?? nodeName
+    if (known === nodeName) names.set(instanceId, nodeName)
+    else shared.add(instanceId)
+  }
+  observed.delivered.forEach(add)
+  for (const { node } of nodes) add(node)
+  return ({ instanceId = '' }) => instanceId !== '' && !shared.has(instanceId)
 }
 
 type EmptyNode = Pick<DeliveredNode, 'nodeName' | 'instanceId'>

@@ -95,6 +95,36 @@ export function inventoryStoreConformance(open: OpenStore): void {
       assert.equal((await store.list({ q: 'port-a-2' })).length, 0)
     }))
 
+  test('the only node of a VM takes the place of its earlier nodes', () =>
+    using(async store => {
+      const renamed = { ...aWrite('new'), instanceId: 'vm-old' }
+      await store.put([aWrite('old'), aWrite('other'), aWrite('old', { providerId: 'p2' })])
+      await store.put([renamed])
+      const names = async () => (await store.list()).map(({ providerId, nodeName }) => `${providerId}/${nodeName}`)
+      assert.deepEqual(await names(), ['p1/new', 'p1/old', 'p1/other', 'p2/old'], 'a VM may have two nodes')
+      await store.put([{ ...renamed, onlyNode: true }])
+      assert.deepEqual(await names(), ['p1/new', 'p1/other', 'p2/old'])
+      const [removal] = await store.history({ nodeName: 'old', providerId: 'p1' })
+      assert.deepEqual([removal?.what, removal?.why], ['removed', 'the VM is node new now'])
+      assert.deepEqual(
+        (await store.find('port-old-0')).map(({ providerId }) => providerId),
+        ['p2'],
+      )
+      await store.put([
+        { ...aWrite('a'), instanceId: '', onlyNode: true },
+        { ...aWrite('b'), instanceId: '' },
+      ])
+      assert.equal((await store.list()).length, 5, 'nodes without a VM ID are not the same node')
+    }))
+
+  test('two nodes that are written together are both kept', () =>
+    using(async store => {
+      const both = ['a', 'b'].map(name => ({ ...aWrite(name), instanceId: 'vm', onlyNode: true }))
+      await store.put(both)
+      await store.put(both)
+      assert.equal((await store.list()).length, 2)
+    }))
+
   test('an invalid record does not make the others fail', () =>
     using(async store => {
       const macAddress = '02:00:00:00:00:01'

@@ -15,7 +15,8 @@ import {
   setPortStatus,
 } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
-import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { nodeConfigs } from '../../src/contract/node-config.ts'
+import { openstackConfigAnnotations, openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { type OperatorVerdict, verdictsAnswer, verdictsPath } from '../../src/contract/operator-api.ts'
 import { type RunningInventory, startInventory } from '../../src/inventory/main.ts'
 import { events } from '../../src/kube/resources.ts'
@@ -71,12 +72,15 @@ function attach(address: string): Port {
   return port
 }
 
-async function nodeNames(): Promise<string[]> {
+async function recordedNodes(): Promise<{ nodeName: string; instanceName?: string }[]> {
   const headers = { authorization: `Bearer ${token}` }
   const answer = await fetch(`${inventory.url}/v1/inventory/node-configs`, { headers })
   assert.equal(answer.status, 200)
-  const records = (await answer.json()) as { nodeName: string }[]
-  return records.map(({ nodeName }) => nodeName)
+  return answer.json() as Promise<{ nodeName: string; instanceName?: string }[]>
+}
+
+async function nodeNames(): Promise<string[]> {
+  return (await recordedNodes()).map(({ nodeName }) => nodeName)
 }
 
 const within = { within: 30_000 }
@@ -98,6 +102,30 @@ test('nodes are delivered while the inventory is down, and recorded when it is b
   )
   inventory = await openInventory(new URL(url).host)
   await eventually(async () => assert.deepEqual(await nodeNames(), ['worker-1']), within)
+})
+
+test('a renamed VM whose node config was deleted has one node in the inventory', async () => {
+  await environment.startOperator({ INVENTORY_URL: inventory.url, INVENTORY_TOKEN_FILE: join(dir, 'token') })
+  await environment.create({ vmNames: [server.id] })
+  await eventually(async () => assert.deepEqual(await nodeNames(), ['worker-1']), within)
+  server.name = 'renamed'
+  const annotations = { [openstackConfigAnnotations.forceReconcile]: 'now' }
+  await environment.kube.patch(openstackConfigs, { namespace, name: 'main' }, { metadata: { annotations } })
+  await eventually(async () => assert.equal((await recordedNodes())[0]?.instanceName, 'renamed'), within)
+  await environment.kube.delete(nodeConfigs, { namespace, name: 'worker-1' })
+  await eventually(async () => assert.deepEqual(await nodeNames(), ['renamed']), within)
+})
+
+test('a VM that was renamed while the operator did not run has one node in the inventory', async () => {
+  const env = { INVENTORY_URL: inventory.url, INVENTORY_TOKEN_FILE: join(dir, 'token') }
+  const stop = await environment.startOperator(env)
+  await environment.create({ vmNames: [server.id] })
+  await eventually(async () => assert.deepEqual(await nodeNames(), ['worker-1']), within)
+  await stop()
+  server.name = 'renamed'
+  await environment.kube.delete(nodeConfigs, { namespace, name: 'worker-1' })
+  await environment.startOperator(env)
+  await eventually(async () => assert.deepEqual(await nodeNames(), ['renamed']), within)
 })
 
 async function verdictsOf(query = ''): Promise<OperatorVerdict[] | undefined> {

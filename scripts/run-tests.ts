@@ -26,8 +26,8 @@ export interface Run {
 export const quick: Run = {
   testTimeout: 120_000,
   fileTimeout: 5 * 60_000,
-  // Some files wait for timers and processes most of the time.
-  workers: availableParallelism() + 1,
+  // Most files wait for timers and processes most of the time.
+  workers: 2 * availableParallelism() + 1,
   print: console.log,
 }
 /** Servers mostly wait for each other: two files at a time take half as long as one after the other. */

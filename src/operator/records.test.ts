@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InventoryWrite } from '../contract/inventory.ts'
 import type { VerdictWrite } from '../contract/operator-api.ts'
+import { nextTurn } from '../runtime/event-loop.ts'
 import { silent } from '../telemetry/log.ts'
 import { aNic, aNode, aPort, me, observed, one, planNodes, storage, vm1 } from './plan.fixture.ts'
 import type { NodePlan } from './plan.ts'
@@ -80,7 +81,8 @@ for (const outcome of ['succeeds', 'fails'] as const)
     const newest = { ...one, providerName: 'newer' }
     records.note('biz', newest, 'the node is Pending')
     const newer = records.flush(silent)
-    await new Promise(resolve => setImmediate(resolve))
+    // A flush takes a few turns of the event loop.
+    for (let turns = 0; turns < 10; turns++) await nextTurn()
     assert.deepEqual(states, ['older'])
     if (outcome === 'succeeds') first.resolve(true)
     else first.reject(new Error('inventory database unavailable'))

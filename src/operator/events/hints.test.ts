@@ -109,7 +109,7 @@ test('a notification that arrives before the sync starts belongs to it, and star
   add(port('b'))
   assert.equal(textOf(hints.take(key)), 'a b of vm-1')
   clock.advance(60_000)
-  assert.deepEqual(wakes, [10])
+  assert.deepEqual(wakes, [5])
   add(port('c'))
   clock.advance(10)
   hints.forget(key)

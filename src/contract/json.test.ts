@@ -71,6 +71,10 @@ test('a merge patch turns the first document into the second and leaves both unc
 
 test('lists that differ in one of several items are not equal', () => {
   assert.equal(equalJson([1, 2, { a: [3] }], [1, 2, { a: [3] }]), true)
-  for (const other of [[1, 2, { a: [4] }], [0, 2, { a: [3] }], [2, 1, { a: [3] }]])
+  for (const other of [
+    [1, 2, { a: [4] }],
+    [0, 2, { a: [3] }],
+    [2, 1, { a: [3] }],
+  ])
     assert.equal(equalJson([1, 2, { a: [3] }], other), false)
 })

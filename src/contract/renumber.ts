@@ -34,6 +34,6 @@ export function parseRenumberRequest(annotation: string): RenumberRequest | unde
   try {
     return renumberRequest.safeParse(JSON.parse(annotation)).data
   } catch {
-    return undefined
+    // Not JSON.
   }
 }

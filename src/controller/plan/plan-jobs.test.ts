@@ -11,6 +11,8 @@ import { planNodeConfig } from './plan.ts'
 const running = aJob(config)
 const deleteJob = (name: string) => ({ do: 'deleteJob', name, uid: 'job-uid' }) as const
 const recorded = { ...configured, lastJobName: running.name }
+const failedBefore = { interfaceStatuses: [], failedAttempts: 1, lastJobName: running.name }
+const adopts = { 'multinic.io/adopt': 'true' }
 const legacy = { configUid: '', generation: 0, specHash: '', name: 'of-the-go-controller' }
 
 testPlans({
@@ -108,9 +110,23 @@ testPlans({
     addFinalizer,
     createJob(0),
   ],
+  'a node that a config takes over waits for a missing NIC without a check': [
+    withStatus(aStatus('Pending', 'NicMissing', 1, { interfaceStatuses: [] }), { annotations: adopts }),
+    'no status update (requeue after 29s)',
+  ],
+  'the number of the first check follows that of earlier checks': [
+    {
+      ...withStatus(aStatus('Failed', 'VerifyFailed', 3_600, failedBefore), { annotations: adopts }),
+      jobs: [anEndedJob(config, {}, { action: 'check', attempt: 4 })],
+    },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    deleteJob(running.name),
+    createJob(5, { action: 'check' }),
+  ],
   'the first check of a node that a config takes over waits for the check limit': [
     {
-      config: aConfig({ metadata: { annotations: { 'multinic.io/adopt': 'true' } } }),
+      config: aConfig({ metadata: { annotations: adopts } }),
       checkLimitReached: true,
     },
     'no status update (requeue after 1s)',

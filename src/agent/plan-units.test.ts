@@ -149,6 +149,18 @@ test('a NIC that gets another index takes its record along and leaves no files b
   assert.deepEqual(changesOf(planOf(moved, request)), [])
 })
 
+test('two NICs whose records have the same index remove its files once', () => {
+  const all = afterPlan(aNode(3), [anInterface(0), anInterface(1), anInterface(2)])
+  const path = recordPath(hostPaths, macOf(1))
+  const record = { ...recordOf(all, 1), id: 0 }
+  const file = all.files[path] ?? assert.fail('no record')
+  const damaged = { ...all, files: { ...all.files, [path]: { ...file, text: JSON.stringify(record) } } }
+  const request = [anInterface(3, { macAddress: macOf(0) }), anInterface(1), anInterface(2)]
+  const removals = linesOf(planOf(damaged, request)).filter(line => /remove .*multinic0/.test(line))
+  assert.deepEqual(removals, [...new Set(removals)])
+  assert.equal(removals.length, 4)
+})
+
 test('NICs that exchange their indexes are in one group, and keep the files of both indexes', () => {
   const both = afterPlan(aNode(3), [anInterface(0), anInterface(1), anInterface(2)])
   const request = [

@@ -246,10 +246,10 @@ interface UnitInput {
 
 function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] {
   const indexes = new Set(accepted.map(({ nic }) => nic.index))
-  // Only when a NIC gives up an index or a table does the next NIC depend on its changes.
+  // Two NICs whose records have the same index would both remove its files.
   const dependent = accepted.some(({ nic }) => {
     const owned = ownedNicOf(unitInput.owned, nic)
-    return owned !== undefined && (owned.index !== nic.index || owned.record?.table !== nic.table)
+    return owned !== undefined && owned.index !== nic.index
   })
   const units: Unit[] = []
   let before = unitInput.afterRemovals
@@ -280,6 +280,7 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
       changes: withHandOver(changes, target.files, loaded),
     }
     units.push(unit)
+    // Stryker disable next-line ConditionalExpression: without a need, a prediction only takes time.
     if (dependent) before = predictState(before, [unit])
   }
   return groupRenames(insertTemporaryNames(units))

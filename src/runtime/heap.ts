@@ -23,7 +23,7 @@ const growth = 1.2
 /** A component that was active for more than this share of the time is not held up. */
 const maxActiveShare = 0.25
 
-/** V8 returns memory in pauses by incremental marking, which is off. It keeps the pages that all objects at once needed once. */
+/** V8 returns memory in pauses by incremental marking, which is off: otherwise it keeps what its busiest moment needed. */
 export function returnMemoryInPauses(everyMs = 10_000): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: object) => void

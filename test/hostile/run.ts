@@ -15,6 +15,8 @@ import { violaPath } from '../../src/contract/viola.ts'
 import { type RunningComponent, startComponent } from '../bench/component.ts'
 import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../operator/environment.ts'
 import { limitMemory, type MemoryLimit } from '../rigs/memory-limit.ts'
+import { shippedFor } from '../soak/chart.ts'
+import { type ComponentName, componentNames } from '../soak/names.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Body, bodies, type Expected } from './bodies.ts'
 import { type HostileBus, notifications, startHostileBus } from './bus.ts'
@@ -33,23 +35,19 @@ import { type HostileKube, startHostileKube } from './kube.ts'
 import { kubeCases } from './kube-cases.ts'
 import { sampleLimits, startProbe } from './probe.ts'
 
-/** The limits that the chart sets, in MiB. */
-const limits = { operator: 512, viola: 384, inventory: 384, controller: 384 }
-type Name = keyof typeof limits
-
 export interface Outcome {
   tried: number
   /** Cases that ended a process or were never answered. */
   ended: string[]
   /** The longest processor time until an answer of /healthz, and the cases that ran then. */
-  slowest: Record<Name, { ms: number; during: string[] }>
+  slowest: Record<ComponentName, { ms: number; during: string[] }>
   /** Answers of /healthz that took too long, with the cases that ran then. */
   tooSlow: string[]
 }
 
 /** The controller must not serve the node configs that Viola writes. */
 const controllerNamespace = 'other-cluster'
-const namespaces: Partial<Record<Name, string>> = { controller: controllerNamespace }
+const namespaces: Partial<Record<ComponentName, string>> = { controller: controllerNamespace }
 
 interface Component extends RunningComponent {
   limit: MemoryLimit
@@ -57,7 +55,7 @@ interface Component extends RunningComponent {
 
 interface Case {
   name: string
-  component: Name
+  component: ComponentName
   run(url: string, ended: AbortSignal): Promise<void>
 }
 
@@ -81,10 +79,10 @@ export async function runHostile(program: string, corpus: Corpus = 'all', only =
   const collector = stack.use(await startHostileCollector())
   const { token, tokensFile } = environment.caller
 
-  const kubes = {} as Record<Name, HostileKube>
-  for (const name of Object.keys(limits) as Name[])
+  const kubes = {} as Record<ComponentName, HostileKube>
+  for (const name of componentNames)
     kubes[name] = stack.use(await startHostileKube(environment.api, join(dir, `${name}.kubeconfig`)))
-  const settings: Record<Name, Record<string, string>> = {
+  const settings: Record<ComponentName, Record<string, string>> = {
     operator: {
       KUBECONFIG: kubes.operator.kubeconfig,
       OPERATOR_ADDR: '127.0.0.1:0',
@@ -107,14 +105,16 @@ export async function runHostile(program: string, corpus: Corpus = 'all', only =
       CONTROLLER_NAMESPACE: controllerNamespace,
     },
   }
-  const start = async (name: Name): Promise<Component> => {
-    const limit = stack.use(await limitMemory(`hostile-${name}-${randomUUID().slice(0, 8)}`, limits[name]))
+  const start = async (name: ComponentName): Promise<Component> => {
+    const limit = stack.use(
+      await limitMemory(`hostile-${name}-${randomUUID().slice(0, 8)}`, shippedFor(name, 'values.yaml').memoryMib),
+    )
     const env = { ...settings[name], OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/${name}` }
     const component = stack.use(await startComponent(name, program, env, limit))
     return { ...component, limit }
   }
-  const running = {} as Record<Name, Component>
-  for (const name of Object.keys(limits) as Name[]) running[name] = await start(name)
+  const running = {} as Record<ComponentName, Component>
+  for (const name of componentNames) running[name] = await start(name)
   const none = () => ({ ms: 0, during: [] })
   const slowest = { operator: none(), viola: none(), inventory: none(), controller: none() }
   const outcome: Outcome = { tried: 0, ended: [], slowest, tooSlow: [] }
@@ -129,7 +129,8 @@ export async function runHostile(program: string, corpus: Corpus = 'all', only =
       Object.entries(running).map(([name, { url, pid }]) => ({ name, url, pid })),
       ({ name, computedMs, heldUpMs }) => {
         const during = [...current].filter(({ component }) => component === name).map(one => one.name)
-        if (computedMs > outcome.slowest[name as Name].ms) outcome.slowest[name as Name] = { ms: computedMs, during }
+        if (computedMs > outcome.slowest[name as ComponentName].ms)
+          outcome.slowest[name as ComponentName] = { ms: computedMs, during }
         if (computedMs < sampleLimits.computedMs && heldUpMs < sampleLimits.heldUpMs) return
         const times = `computed ${computedMs.toFixed()} ms, held up ${heldUpMs.toFixed()} ms`
         outcome.tooSlow.push(`${name}: ${times} during ${during.join('; ')}`)
@@ -138,7 +139,7 @@ export async function runHostile(program: string, corpus: Corpus = 'all', only =
   let probe = watch()
   let restarting: Promise<void> | undefined
   /** A process that ended is replaced, so that the other cases are still tried. */
-  const restart = async (name: Name) => {
+  const restart = async (name: ComponentName) => {
     await probe.stop()
     running[name] = await start(name)
     probe = watch()
@@ -165,7 +166,7 @@ export async function runHostile(program: string, corpus: Corpus = 'all', only =
   await Promise.all(Array.from({ length: concurrency }, () => work(shared)))
   // The API of a component has one hostile answer at a time.
   await Promise.all(
-    (corpus === 'services' ? [] : (Object.keys(limits) as Name[])).map(component => {
+    (corpus === 'services' ? [] : componentNames).map(component => {
       const options = { environment, kube: kubes[component], namespace: namespaces[component] ?? namespace }
       return work(matching(kubeCases(component, options).map(one => ({ ...one, component }))))
     }),
@@ -245,7 +246,7 @@ async function syncOnce(
   await environment.kube.delete(openstackConfigs, at)
 }
 
-const apis: { name: string; component: Name; method: string; path: string; expected: Expected }[] = [
+const apis: { name: string; component: ComponentName; method: string; path: string; expected: Expected }[] = [
   {
     name: 'POST to Viola',
     component: 'viola',

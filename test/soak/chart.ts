@@ -1,5 +1,5 @@
 /**
- * What the chart ships for production: replicas, settings and memory limit of each component.
+ * What the chart ships, for production by default: replicas, settings and memory limit of each component.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,10 +24,10 @@ const files: Record<ComponentName, string> = {
   controller: 'values-production.yaml',
 }
 
-export function shippedFor(component: ComponentName): Shipped {
+export function shippedFor(component: ComponentName, file = files[component]): Shipped {
   const valuesOf = (file: string): ComponentValues =>
     parse(readFileSync(join(import.meta.dirname, '../../deployments/helm', file), 'utf8'))[component]
-  const { replicas = 1, settings = {}, resources } = { ...valuesOf('values.yaml'), ...valuesOf(files[component]) }
+  const { replicas = 1, settings = {}, resources } = { ...valuesOf('values.yaml'), ...valuesOf(file) }
   const [, mib] = /^(\d+)Mi$/.exec(resources?.limits.memory ?? '') ?? []
   return { replicas, settings, memoryMib: Number(mib) }
 }

@@ -67,3 +67,11 @@ test('a file that is killed prints what it left open', async () => {
   await runTests([file], { ...quick, fileTimeout: 10_000, print: line => lines.push(line) })
   assert.match(lines.join('\n'), /open after \d+ s: .*1 TCPServerWrap\n {2}tcp 127\.0\.0\.1:\d+ → -\n/)
 })
+
+test('the end of the output names each failed test with its message', async () => {
+  const file = join(dir, 'wrong.test.ts')
+  await writeFile(file, `${header}test('wrong', () => { throw new Error('first\\nsecond') }); test('good', () => {})`)
+  const lines: string[] = []
+  await runTests([file], { ...quick, print: line => lines.push(line) })
+  assert.equal(lines.at(-1), `\nfailed:\n  ${file}\n    wrong: first\n    second`)
+})

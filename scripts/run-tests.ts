@@ -40,21 +40,21 @@ const compileCache = join(root, 'node_modules/.cache/compiled')
 
 export async function runTests(files: readonly string[], run: Run): Promise<Totals> {
   const queue = [...files]
-  const failedFiles: string[] = []
+  const failed: string[] = []
   let totals = none
   const worker = async () => {
     for (let file = queue.shift(); file; file = queue.shift()) {
-      const result = await runFile(file, run)
-      totals = plus(totals, result)
-      if (result.failed > 0) failedFiles.push(file)
+      const { failures = [], ...counted } = await runFile(file, run)
+      totals = plus(totals, counted)
+      if (counted.failed > 0) failed.push([file, ...failures].join('\n').replaceAll('\n', '\n    '))
     }
   }
   await Promise.all(Array.from({ length: run.workers }, worker))
-  if (failedFiles.length > 0) run.print(`\nfailed:\n${failedFiles.map(file => `  ${file}`).join('\n')}`)
+  if (failed.length > 0) run.print(`\nfailed:\n${failed.map(text => `  ${text}`).join('\n')}`)
   return totals
 }
 
-async function runFile(file: string, { testTimeout, fileTimeout, print, names }: Run): Promise<Totals> {
+async function runFile(file: string, { testTimeout, fileTimeout, print, names }: Run): ReturnType<typeof totalsOf> {
   const work = await mkdtemp(join(tmpdir(), 'multinic-test-'))
   const started = Date.now()
   const chunks: Buffer[] = []
@@ -72,14 +72,14 @@ async function runFile(file: string, { testTimeout, fileTimeout, print, names }:
     }
     const options = { within: fileTimeout, env, output }
     const { code, timedOut } = await (isIsolated(file) ? runIsolated : runWithin)(command, options)
-    const counted = await totalsOf(report)
+    const { failures, ...counted } = await totalsOf(report)
     const isEmpty = counted.passed + counted.failed + counted.skipped === 0
     const totals = failedAtLeast(counted, code !== 0 || isEmpty)
     if (isEmpty) print(`${file}: no test ran`)
     print(`\n${withoutSummary(Buffer.concat(chunks).toString()).trim()}`)
     if (timedOut) print(`${file}: killed after ${fileTimeout / 60_000} minutes: a handle stayed open`)
     print(`${file}: ${summary(totals)} in ${((Date.now() - started) / 1000).toFixed(1)} s`)
-    return totals
+    return { ...totals, ...(failures && { failures }) }
   } finally {
     await rm(work, { recursive: true, force: true })
   }

@@ -14,6 +14,12 @@ export interface Totals {
   skipped: number
 }
 
+/** Of one test process. */
+interface Report extends Totals {
+  /** Each failed test with the start of its message. */
+  failures?: string[]
+}
+
 export const none: Totals = { passed: 0, failed: 0, skipped: 0 }
 
 export function plus(a: Totals, b: Totals): Totals {
@@ -38,9 +44,9 @@ export function reporters(file: string): string[] {
 }
 
 /** The totals of a test process; a process that wrote none has failed. */
-export async function totalsOf(file: string): Promise<Totals> {
+export async function totalsOf(file: string): Promise<Report> {
   const text = await readFile(file, 'utf8').catch(() => '')
-  return text === '' ? { ...none, failed: 1 } : (JSON.parse(text) as Totals)
+  return text === '' ? { ...none, failed: 1 } : (JSON.parse(text) as Report)
 }
 
 /** Prints the totals, passes them to CI, and sets the exit code: 1 if a test failed or none ran. */
@@ -55,11 +61,22 @@ export async function finish(totals: Totals): Promise<void> {
 /** node:test loads the default export as a reporter. */
 export default async function* reporter(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   let totals: Totals | undefined
+  const failures: string[] = []
   for await (const event of events) {
+    if (event.type === 'test:fail') failures.push(`${event.data.name}: ${startOf(event.data.details.error)}`)
     if (event.type !== 'test:summary') continue
     const { tests, passed, skipped, todo } = event.data.counts
     // The last summary is the sum of all files.
     totals = { passed, failed: tests - passed - skipped - todo, skipped: skipped + todo }
   }
-  if (totals) yield JSON.stringify(totals)
+  if (totals) yield JSON.stringify({ ...totals, failures } satisfies Report)
+}
+
+/** Enough to know what failed from the end of a long log. */
+const shown = { lines: 12, characters: 400 }
+
+function startOf({ message, cause }: Error): string {
+  const text = cause instanceof Error ? cause.message : message
+  const lines = text.split('\n').slice(0, shown.lines)
+  return lines.map(line => line.slice(0, shown.characters)).join('\n')
 }

@@ -14,7 +14,8 @@ for (const seed of shortSeeds)
     const setup = await startChaosSetup({ nodes: shortVms.length, rabbitmq: 'local' })
     try {
       const violations = await runHistory(setup, history)
-      assert.deepEqual(violations, [], `seed ${seed} after\n${history.map(describeStep).join('\n')}`)
+      const steps = history.map(describeStep)
+      assert.deepEqual(violations, [], [...violations, `seed ${seed} after`, ...steps].join('\n'))
     } finally {
       await setup.stop()
     }

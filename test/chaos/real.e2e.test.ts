@@ -28,7 +28,8 @@ test(`chaos on real parts with seed ${SEED}: all guarantees hold throughout, and
     const setup = await startChaosSetup({ nodes: vms.length, real, databaseUrl })
     try {
       const violations = await runHistory(setup, history)
-      assert.deepEqual(violations, [], `seed ${SEED} after\n${history.map(describeStep).join('\n')}`)
+      const steps = history.map(describeStep)
+      assert.deepEqual(violations, [], [...violations, `seed ${SEED} after`, ...steps].join('\n'))
     } finally {
       await setup.stop()
     }

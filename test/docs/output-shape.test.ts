@@ -39,6 +39,7 @@ const equal: Record<string, [shown: string, actual: string]> = {
     'apiVersion: v1\nkind: Secret\nmetadata: { name: a }\n',
     'apiVersion: v1\nkind: Secret\nmetadata:\n  name: b\n',
   ],
+  'an observation of this second': ['mtu 1450  observed 3s ago\n', 'mtu 1450  observed now\n'],
 }
 for (const [name, [shown, actual]] of Object.entries(equal))
   test(`equal: ${name}`, () => assert.equal(findDifference(shown, actual), undefined))
@@ -53,6 +54,7 @@ const different: Record<string, [shown: string, actual: string]> = {
   'no output': [table, ''],
   'another state': [tree, tree.replaceAll('Configured', 'Failed')],
   'another word of a message': ['node worker-1 is not ready', 'node worker-1 is unready'],
+  'now where nothing was observed': ['starts 3s ago', 'starts now'],
   'another number': ['exit code 1', 'exit code 2'],
   'another indentation': [tree, tree.replace('   └─', '  └─')],
   'another symbol': [tree, tree.replace('●', '✗')],

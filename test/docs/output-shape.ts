@@ -15,6 +15,7 @@ const varyingValues: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['TIME', /\b\d\d:\d\d:\d\d\b/g],
   ['ADDRESS', /\b(?:\d{1,3}\.){3}\d{1,3}\b/g],
   ['DURATION', /\b(?:\d+(?:\.\d+)?(?:ms|[smhdy]))+\b/g],
+  ['DURATION ago', /(?<=\bobserved )now\b/g],
   [':PORT', /(?<=:\/\/[\w.-]+):\d+/g],
   ['-SUFFIX', /-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g],
   ['HASH', /\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}\b/g],

@@ -208,6 +208,29 @@ test('the status shows a node out of resources and a directory that cannot be mo
   }
 })
 
+test('a cleanup Job is gone before its config: nobody can restart it beside the agent of the next config', async () => {
+  const controller = await cluster.startController()
+  const deleted: (string | undefined)[] = []
+  const stop = cluster.api.store.subscribe(({ type, object }) => {
+    if (type === 'DELETED' && object.metadata.name.includes('again')) deleted.push(object.kind)
+  })
+  try {
+    await cluster.addConfig('again', await cluster.addNode('again'))
+    await cluster.finishPod(await cluster.endAgent('again'))
+    await cluster.expectConfigured('again')
+    await cluster.kube.delete(nodeConfigs, { namespace: cluster.namespace, name: 'again' })
+    await eventually(async () => assert.equal((await cluster.jobsOn('again')).length, 1))
+    // The Job controller has not counted the Pod: it is still Running.
+    await cluster.endAgent('again')
+    await eventually(async () => assert.equal(await cluster.configOf('again'), undefined))
+    const kinds = deleted.filter(kind => kind !== 'Pod')
+    assert.deepEqual(kinds, ['Job', 'Job', 'MultiNicNodeConfig'], 'the apply, the cleanup, the config')
+  } finally {
+    stop()
+    await controller.stop()
+  }
+})
+
 test('ended Jobs of a deleted config, which no TTL controller removes, are deleted after a while', async () => {
   const { kube, namespace } = cluster
   const hourAgo = new Date(Date.now() - 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z')

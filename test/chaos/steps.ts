@@ -209,12 +209,7 @@ export async function actAsAdministrator(sandbox: Sandbox, { drifted }: Model, s
       const isDrifted = status?.conditions?.some(({ type, reason }) => type === 'Ready' && reason === 'Drifted')
       const { retry, check } = nodeConfigAnnotations
       const request = status?.state === 'Failed' || isDrifted ? retry : drifted.has(metadata.name) ? check : undefined
-      if (request)
-        await biz.kube.patch(
-          nodeConfigs,
-          { namespace, name: metadata.name },
-          { metadata: { annotations: { [request]: now } } },
-        )
+      if (request) await annotate(sandbox, metadata.name, { [request]: now })
     }
   }
 }

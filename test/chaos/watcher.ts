@@ -11,6 +11,7 @@ import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/component
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
 import type { KubeObject } from '../../src/contract/object.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { jobLabels } from '../../src/controller/job.ts'
 import { createInformer } from '../../src/kube/informer.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import type { JobObject } from '../../src/kube/types.ts'
@@ -101,8 +102,7 @@ export async function startWatcher(system: TestSandbox, model: Model): Promise<W
   ownJobs.on(({ type, object }) => {
     const node = object.spec.template.spec.nodeName
     const running = ownJobs.list().filter(job => job.spec.template.spec.nodeName === node && !isFinished(job))
-    if (type !== 'deleted' && running.length > 1)
-      report(`two Jobs on ${node}: ${running.map(({ metadata }) => metadata.name).join(', ')}`)
+    if (type !== 'deleted' && running.length > 1) report(`two Jobs on ${node}: ${running.map(describeJob).join(', ')}`)
   })
   for (const informer of [configs, requests, ownJobs]) await informer.start(life.signal)
 
@@ -130,6 +130,10 @@ export async function startWatcher(system: TestSandbox, model: Model): Promise<W
       await inspections
     },
   }
+}
+
+function describeJob({ metadata, status }: JobObject): string {
+  return `${metadata.labels?.[jobLabels.action]} ${metadata.name} ${JSON.stringify(status)}`
 }
 
 function isFinished({ metadata, status }: JobObject): boolean {

@@ -27,18 +27,15 @@ export interface JobStart {
 
 /** Creates the Job, after everything that must exist before it. */
 export function startJob(
-  { config, jobs }: Observed,
+  observed: Observed,
   node: NodeFacts,
   { specHash }: Requested,
   { action, attempt, takesSlot, rate, agentRollout, replaces }: JobStart,
 ): Plan {
-  const { annotations = {}, uid } = config.metadata
+  const { config, jobs } = observed
+  const { annotations = {} } = config.metadata
   const name = agentJobName(identityOf({ config, node, specHash, action, attempt }))
-  // The Job controller would restart an ended Job beside the new one if it loses the Pod before it counted it.
-  const ended = jobs.filter(
-    // Stryker disable next-line ConditionalExpression: a Job that runs keeps the next one from starting.
-    job => (job.configUid === uid && job.phase === 'ended') || job === replaces || isOrphanedLegacyJob(job),
-  )
+  const ended = [...endedJobsOf(observed), ...jobs.filter(job => job === replaces || isOrphanedLegacyJob(job))]
   const { retry, check } = nodeConfigAnnotations
   const isRequested = annotations[retry] !== undefined || annotations[check] !== undefined
   return {
@@ -53,6 +50,11 @@ export function startJob(
     ],
     requeueAfterMs: progressDelayMs,
   }
+}
+
+/** The Job controller restarts an ended Job, beside the next one, if it loses the Pod before it counted it. */
+export function endedJobsOf({ config, jobs }: Observed): AgentJob[] {
+  return jobs.filter(job => job.configUid === config.metadata.uid && job.phase === 'ended')
 }
 
 /** An attempt whose Job name was never used, so that the result of an old Job cannot pass for that of the new one. */

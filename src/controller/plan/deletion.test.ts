@@ -26,6 +26,7 @@ const createJob = (attempt: number): Step => ({
   attempt,
   takesSlot: false,
 })
+const deleteJob: Step = { do: 'deleteJob', name: running.name, uid: 'job-uid' }
 const release = (reason: (Step & { do: 'removeFinalizer' })['reason'], message: string): Step => ({
   do: 'removeFinalizer',
   reason,
@@ -41,6 +42,7 @@ const cases: Record<string, PlanCase> = {
   'a successful cleanup removes the finalizer': [
     { jobs: [anEndedJob(config, removed, { action: 'cleanup' })] },
     'no status update',
+    deleteJob,
     release('Removed', 'interfaces removed from node w1'),
   ],
   'a running cleanup keeps running': [
@@ -105,13 +107,13 @@ const cases: Record<string, PlanCase> = {
   'an ended apply makes room for the cleanup': [
     { jobs: [anEndedJob(config)] },
     'no status update (requeue after 2s)',
-    { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+    deleteJob,
     createJob(0),
   ],
   'a cleanup that cannot start is replaced when its agent would run with something else': [
     { jobs: [unstartable], agentHash: 'now' },
     'no status update (requeue after 2s)',
-    { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+    deleteJob,
     createJob(1),
   ],
   'a pause keeps a cleanup that cannot start': [
@@ -123,8 +125,9 @@ const cases: Record<string, PlanCase> = {
     `Pending CleanupFailed: ${running.name} left no report (requeue after 1s)`,
   ],
   'the interfaces stay if another config names the node': [
-    { duplicates: [{ name: 'successor', older: false, deleting: false }] },
+    { duplicates: [{ name: 'successor', older: false, deleting: false }], jobs: [anEndedJob(config)] },
     'no status update',
+    deleteJob,
     release('Released', 'successor names the same node w1 and takes over its interfaces'),
   ],
   'a forced deletion leaves the interfaces on the node': [
@@ -152,13 +155,13 @@ const cases: Record<string, PlanCase> = {
   'a failed cleanup is retried at once if the clock of the node is ahead': [
     { jobs: [anEndedJob(config, failed, { action: 'cleanup', attempt: 1, endedAt: start + 3_600_000 })] },
     'no status update (requeue after 2s)',
-    { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+    deleteJob,
     createJob(2),
   ],
   'a failed cleanup is retried with a new Job name': [
     { jobs: [anEndedJob(config, failed, { action: 'cleanup', attempt: 1, endedAt: start - 2_000 })] },
     'no status update (requeue after 2s)',
-    { do: 'deleteJob', name: running.name, uid: 'job-uid' },
+    deleteJob,
     createJob(2),
   ],
 }

@@ -6,6 +6,8 @@
 import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
 import { instanceIdOf } from '../machine.ts'
 import {
+  deleteJob,
+  endedJobsOf,
   isReplaced,
   newestJob,
   reportProgress,
@@ -36,8 +38,9 @@ export function planDeletion(observed: Observed): Plan {
 
   // The agent of the other config removes what that one does not request: a cleanup in between would only cut traffic.
   const successor = observed.duplicates.find(duplicate => !duplicate.deleting)
+  const ended = endedJobsOf(observed)
   if (successor)
-    return release('Released', `${successor.name} names the same node ${nodeName} and takes over its interfaces`)
+    return release('Released', `${successor.name} names the same node ${nodeName} and takes over its interfaces`, ended)
   const timeLeft = Date.parse(deletionTimestamp) + policy.cleanupTimeoutMs - now
   if (!node && otherMachine?.systemUUID === '') {
     const message = `node ${nodeName} has not reported its system UUID`
@@ -53,7 +56,7 @@ export function planDeletion(observed: Observed): Plan {
   if (!node) return release('NodeNotFound', `node ${nodeName} no longer exists: nothing to clean up`)
 
   const job = newestJob(observed.jobs.filter(one => one.configUid === uid && one.action === 'cleanup'))
-  if (job && verdictOf(job) === 'Removed') return release('Removed', `interfaces removed from node ${node.name}`)
+  if (job && verdictOf(job) === 'Removed') return release('Removed', `interfaces removed from node ${node.name}`, ended)
   if (timeLeft <= 0) return release('CleanupAbandoned', `node ${node.name} did not clean up in time: ${whyNot(job)}`)
 
   const running = newestJob(observed.jobs.filter(one => one.phase !== 'ended' && one !== job))
@@ -86,8 +89,9 @@ function within(timeLeft: number, plan: Plan): Plan {
   return { ...plan, requeueAfterMs: Math.min(timeLeft, plan.requeueAfterMs ?? timeLeft) }
 }
 
-function release(reason: Reason, message: string): Plan {
-  return { steps: [{ do: 'removeFinalizer', reason, message }] }
+/** `ended`: Jobs that must be gone before an agent of the next config starts on the node. */
+function release(reason: Reason, message: string, ended: readonly AgentJob[] = []): Plan {
+  return { steps: [...ended.map(deleteJob), { do: 'removeFinalizer', reason, message }] }
 }
 
 function verdictOf({ result }: AgentJob): string | undefined {

@@ -25,7 +25,7 @@ const dataFiles = [
 
 /** The files that decide, by component. */
 const components: Readonly<Record<string, readonly string[]>> = {
-  agent: ['desired', 'plan', 'preflight', 'removal', 'rollback-plan', 'verify', 'render/*'],
+  agent: ['desired', 'foreign-rules', 'plan', 'preflight', 'removal', 'rollback-plan', 'verify', 'render/*'],
   contract: [`!(${dataFiles.join('|')})`],
   controller: ['plan/*', 'rollout', 'status'],
   inventory: ['plan', 'verdicts'],

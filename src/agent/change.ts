@@ -40,6 +40,11 @@ export interface RuleSpec {
   protocol: number
 }
 
+/** All rules of multinic are of this kind. */
+export interface SourceRule extends RuleSpec {
+  from: string
+}
+
 type Op = 'add' | 'remove'
 
 export type Change =

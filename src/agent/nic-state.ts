@@ -80,9 +80,10 @@ export interface NicScope {
   /** Routes in the main table, by `routeText`. */
   mainRoutes: ReadonlySet<string>
   /** Its link-local addresses and routes to remove; all others are left to the kernel and to NetworkManager. */
-  linkLocal?: { address: (address: Address) => boolean; route: (route: ObservedRoute) => boolean }
+  linkLocal?: { address?: (address: Address) => boolean; route: (route: ObservedRoute) => boolean }
   rule: (rule: ObservedRule) => boolean
-  altnames: ReadonlySet<string>
+  /** Undefined stands for a port without one. */
+  altnames: ReadonlySet<string | undefined>
   /** Requested or recorded addresses: they count even if they are link-local. */
   addresses: ReadonlySet<string>
   files: readonly string[]
@@ -105,7 +106,7 @@ export function nicState(observed: Observed, link: Link, scope: NicScope): NicSt
 }
 
 function isOwnAddress(address: Address, { addresses, linkLocal }: NicScope): boolean {
-  return !address.linkLocal || addresses.has(address.cidr) || (linkLocal?.address(address) ?? false)
+  return !address.linkLocal || addresses.has(address.cidr) || (linkLocal?.address?.(address) ?? false)
 }
 
 function isInScope(route: ObservedRoute, scope: NicScope): boolean {

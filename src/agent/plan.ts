@@ -9,6 +9,7 @@ import type { BackendKind, Settings } from './config.ts'
 import { altnameOf, type DesiredNic, desiredNics, hasMacAltname } from './desired.ts'
 import { type Backend, detectBackend, isReadByNetworkManager } from './detect.ts'
 import { equivalentRoute, equivalentRule } from './equivalent.ts'
+import { type ForeignRules, foreignRulesOf } from './foreign-rules.ts'
 import {
   isLeftByManager,
   isLinkLocalRoute,
@@ -82,8 +83,7 @@ export interface Plan {
   unremovable: { name: string; refusal: Refusal }[]
   /** Routing tables of multinic. */
   tables: ReadonlySet<number>
-  /** Rules of others that have a table or a priority of an accepted NIC, by its index. They stay. */
-  foreignRules: Map<number, string[]>
+  foreignRules: ForeignRules
 }
 
 export function planRun(input: PlanInput): Plan {
@@ -131,18 +131,22 @@ export function planRun(input: PlanInput): Plan {
   const allDesired = desiredOf(candidates)
   const allowed = allowedOf(candidates, allDesired, { ...guardInput, observed: afterRemovals, ours }, owned, refused)
   // The networks of a refused NIC are networks of the node.
+  // Stryker disable next-line ConditionalExpression: it only saves to derive the same again.
   const desired = allowed.length === candidates.length ? allDesired : desiredOf(allowed)
   const desiredRules = new Set(desired.flatMap(nic => nic.rules.map(ruleText)))
   const accepted = desired.flatMap((nic): Accepted[] => {
+    // Stryker disable next-line OptionalChaining: each desired NIC is that of an allowed candidate.
     const link = allowed.find(({ requested }) => requested.index === nic.index)?.link
     const { rules } = ownedNicOf(owned, nic) ?? {}
     const isStale = (rule: RuleSpec) =>
       rules !== undefined && !desiredRules.has(ruleText(rule)) && namesRule(rules, rule)
     const named = link && hasMacAltname(link) ? { ...nic, macAltname: true as const } : nic
+    // Stryker disable next-line ArrayDeclaration: as above.
     return link ? [{ nic: named, link, isStale }] : []
   })
 
   const units =
+    // Stryker disable next-line ConditionalExpression,StringLiteral: every NIC is refused then.
     backend.kind === 'unknown' ? [] : planUnits(accepted, { input, owned, afterRemovals, backend: backend.kind })
   return {
     backend,
@@ -154,24 +158,6 @@ export function planRun(input: PlanInput): Plan {
     tables: new Set([...guardInput.tables, ...accepted.map(({ nic }) => nic.table)]),
     foreignRules: foreignRulesOf(desired, desiredRules, observed, owned),
   }
-}
-
-function foreignRulesOf(
-  desired: readonly DesiredNic[],
-  desiredRules: ReadonlySet<string>,
-  { rules }: Observed,
-  owned: readonly OwnedNic[],
-): Plan['foreignRules'] {
-  const foreign = rules.filter(
-    rule => !(rule.plain && (desiredRules.has(ruleText(rule)) || owned.some(nic => namesRule(nic.rules, rule)))),
-  )
-  const found = new Map<number, string[]>()
-  for (const nic of desired) {
-    const priorities = new Set(nic.rules.map(rule => rule.priority))
-    const beside = foreign.filter(rule => rule.table === nic.table || priorities.has(rule.priority))
-    if (beside.length > 0) found.set(nic.index, beside.map(ruleText))
-  }
-  return found
 }
 
 function guardInputOf(
@@ -216,6 +202,7 @@ function allowedOf(
     const nic = desired.find(entry => entry.index === requested.index)
     const refusal = nic && runGuards(nic, link, guardInput, ownedNicOf(owned, requested))
     if (refusal) refused.set(requested.index, refusal)
+    // Stryker disable next-line ConditionalExpression: every candidate is a desired NIC.
     return nic !== undefined && !refused.has(requested.index)
   })
   for (;;) {
@@ -254,18 +241,17 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
   const units: Unit[] = []
   let before = unitInput.afterRemovals
   for (const { nic, link, isStale } of accepted) {
-    const current = before.links.find(entry => entry.ifindex === link.ifindex) ?? link
     const owned = ownedNicOf(unitInput.owned, nic)
     const { paths, settings } = unitInput.input
     const state = before
     const scope: NicScope = {
       ...scopeOf(nic, owned, paths, isStale, indexes),
-      route: route => takesRouteOver(settings, route) && needsRemoval(route, current, state),
+      route: route => takesRouteOver(settings, route) && needsRemoval(route, link, state),
       ...(before.managers[link.ifindex] === 'other'
         ? { linkLocal: { address: address => isLeftByManager(address, link), route: isRouteLeftByManager } }
         : {}),
     }
-    const now = nicState(before, current, scope)
+    const now = nicState(before, link, scope)
     const target = targetOf(nic, now, scope, owned, unitInput)
     const changes = changesTowards(now, target)
     const mayReload = settings.takeover === 'dynamic' && before.networkdChanged === undefined
@@ -296,14 +282,18 @@ function scopeOf(
   const ownRules = new Set(nic.rules.map(ruleText))
   const staleIndex = owned !== undefined && !indexes.has(owned.index) ? owned.index : undefined
   return {
+    // Stryker disable next-line ArrayDeclaration: a text is no table.
     tables: new Set([nic.table, ...(owned?.tables ?? [])]),
     // An identical rule of someone else is adopted.
     rule: rule => ownRules.has(ruleText(rule)) || isStale(rule),
+    // Stryker disable next-line ArrayDeclaration: no route has that text.
     mainRoutes: new Set([...mainRoutesOf(nic), ...(owned?.record?.mainRoutes ?? [])]),
-    altnames: new Set([nic.altname, altnameOf(owned?.record?.portId)].filter(name => name !== undefined)),
+    altnames: new Set([nic.altname, altnameOf(owned?.record?.portId)]),
+    // Stryker disable next-line ArrayDeclaration: a text is no address.
     addresses: new Set([...nic.addresses.map(({ cidr }) => cidr), ...(owned?.record?.addresses ?? [])]),
     files: [
       ...filesOfIndex(paths, nic.index),
+      // Stryker disable next-line ConditionalExpression,ArrayDeclaration: no file has such a path.
       ...(staleIndex === undefined ? [] : filesOfIndex(paths, staleIndex)),
       recordPath(paths, nic.macAddress),
     ],
@@ -321,6 +311,7 @@ function targetOf(
   owned: OwnedNic | undefined,
   { input: { paths, observed, settings }, backend }: UnitInput,
 ): NicState {
+  // Stryker disable next-line ArrayDeclaration: a text is no address.
   const ours = new Set([...nic.addresses.map(address => address.cidr), ...(owned?.record?.addresses ?? [])])
   const foreign = now.addresses.filter(
     address =>
@@ -333,6 +324,7 @@ function targetOf(
     id: nic.index,
     mac: nic.macAddress,
     table: nic.table,
+    // Stryker disable next-line ConditionalExpression: JSON has no undefined.
     ...(nic.portId === undefined ? {} : { portId: nic.portId }),
     addresses: nic.addresses.map(address => address.cidr),
     rules: nic.rules.map(ruleText),

@@ -17,7 +17,7 @@
  * Pure.
  */
 import { bitsOf, type Cidr, type Family, formatIp, networkOf, parseCidr, parseIp } from '../contract/address.ts'
-import type { RouteSpec, RuleSpec } from './change.ts'
+import type { RouteSpec, SourceRule } from './change.ts'
 import { protocolStatic, tableMain } from './observed.ts'
 
 /** Between two ranks of rules: ten NICs have ten different priorities in each. */
@@ -40,7 +40,7 @@ function priorityOf(table: number): number {
 }
 
 /** For packets from the address. `others`: networks of the main table over other NICs. */
-export function boundRules(address: Cidr, table: number, others: readonly Cidr[]): RuleSpec[] {
+export function boundRules(address: Cidr, table: number, others: readonly Cidr[]): SourceRule[] {
   const { family } = address
   const common = { family, from: `${hostOf(address)}/${bitsOf(family)}`, protocol: protocolStatic }
   const networks = others.filter(other => other.family === family)
@@ -65,7 +65,7 @@ export function boundRules(address: Cidr, table: number, others: readonly Cidr[]
 }
 
 /** For IPv4 packets without a source. */
-export function unboundRules(routes: readonly RouteSpec[], index: number): RuleSpec[] {
+export function unboundRules(routes: readonly RouteSpec[], index: number): SourceRule[] {
   return routes.flatMap(({ family, destination, table }) => {
     const network = family === 4 ? parseCidr(destination) : undefined
     if (!network) return []

@@ -63,6 +63,24 @@ const accepted: Record<string, [observed: Observed, requested?: Partial<Interfac
       directories: [hostPaths.networkManager, hostPaths.state],
     }),
   ],
+  'a NIC without a lease that has a DHCP client, without take-over': [
+    aNode(1, { dhcpClients: { 3: 'dhclient' } }),
+    {},
+    { NETWORK_TAKEOVER: 'refuse' },
+  ],
+  'a NIC that a foreign Netplan file names': [
+    plus({ files: { '/etc/netplan/50-cloud-init.yaml': text(`match: {macaddress: ${macOf(0)}}`) } }, aNode(1)),
+  ],
+  'a NIC with one of its requested addresses': [
+    plus(
+      {
+        addresses: [anAddress(3, '10.100.0.10/24')],
+        routes: [aRoute(3, '10.100.0.0/24', { protocol: kernel, source: '10.100.0.10' })],
+      },
+      up,
+    ),
+    { addresses: ['10.101.0.10/24'] },
+  ],
   'a NIC beside one with a DHCP client': [aNode(1, { dhcpClients: { 2: 'dhclient' } })],
   'an MTU that is the maximum of the device': [withLink({ maxMtu: 1450 })],
   'an MTU that is the minimum of the device': [withLink({ minMtu: 1450 })],

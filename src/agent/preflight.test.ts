@@ -33,6 +33,7 @@ const plus = (more: Partial<Observed>, base = aNode(1)): Observed => ({
   ...(more.apiPath ? { apiPath: more.apiPath } : {}),
 })
 const text = (content: string) => ({ text: content, mode: 0o600, uid: 0, gid: 0 })
+const asDesired = { table: 100, protocol: 4, metric: 100, source: '10.100.0.10' }
 
 const refusals: Record<string, Refused> = {
   'a NIC with a default route': [
@@ -114,6 +115,14 @@ const refusals: Record<string, Refused> = {
     plus({ routes: [aRoute(3, '172.16.0.0/12')] }, withLink(up)),
     'ForeignAddresses: ens4 is up and has a route to 172.16.0.0/12',
   ],
+  'a NIC that is up with a foreign local address, by a route alone': [
+    plus({ routes: [aRoute(3, '192.0.2.7/32', { type: 2, table: 255 })] }, withLink(up)),
+    'ForeignAddresses: ens4 is up and has a route to 192.0.2.7/32 in table 255',
+  ],
+  'a NIC that is up with a static route to its network': [
+    plus({ addresses: [anAddress(3, '10.100.0.10/24')], routes: [aRoute(3, '10.100.0.0/24')] }, withLink(up)),
+    'ForeignAddresses: ens4 is up and has a route to 10.100.0.0/24',
+  ],
   'a NIC that a foreign file configures, without take-over': [
     plus({ files: { '/etc/netplan/50-cloud-init.yaml': text(`match: {macaddress: ${macOf(0).toUpperCase()}}`) } }),
     `ForeignFile: /etc/netplan/50-cloud-init.yaml (written by cloud-init) configures ${macOf(0)}`,
@@ -152,6 +161,18 @@ const refusals: Record<string, Refused> = {
     plus({ routes: [aRoute(0, '10.9.0.0/16', { table: 100, type: 6, devices: [] })] }),
     'RoutingTableInUse: a route to 10.9.0.0/16 in table 100 is not from multinic',
   ],
+  'a table with a route without a device': [
+    plus({ routes: [aRoute(0, '10.9.0.0/16', { table: 100, devices: [] })] }),
+    'RoutingTableInUse: a route to 10.9.0.0/16 in table 100 is not from multinic',
+  ],
+  'a table with a desired route over another device': [
+    plus({ routes: [aRoute(2, '10.100.0.0/24', asDesired)] }),
+    'RoutingTableInUse: a route to 10.100.0.0/24 in table 100 is not from multinic',
+  ],
+  'a table with a desired route over another device too': [
+    plus({ routes: [{ ...aRoute(3, '10.100.0.0/24', asDesired), devices: [3, 2] }] }),
+    'RoutingTableInUse: a route to 10.100.0.0/24 in table 100 is not from multinic',
+  ],
   'an address that another NIC of the node has': [
     plus({ addresses: [anAddress(2, '10.100.0.10/16')] }),
     'AddressConflict: ens3 on this node already has 10.100.0.10/16',
@@ -173,6 +194,13 @@ const refusals: Record<string, Refused> = {
   ],
   'a NIC with a device on top': [
     plus({ links: [aLink({ ifindex: 9, name: 'ens4.5', kind: 'vlan', lower: 'ens4' })] }),
+    'LinkHasUpperDevices: ens4.5 uses ens4 as lower device; remove it first',
+  ],
+  'a NIC with a device on top, and another one in a Pod': [
+    plus(
+      { links: [aLink({ ifindex: 9, name: 'ens4.5', kind: 'vlan', lower: 'ens4' })] },
+      aNode(1, { stackedElsewhere: [3] }),
+    ),
     'LinkHasUpperDevices: ens4.5 uses ens4 as lower device; remove it first',
   ],
   'a NIC with devices on top': [
@@ -270,4 +298,14 @@ test('a foreign file at our path makes no NIC ours, and prevents the removal of 
     blocked.unremovable.map(({ name, refusal }) => [name, refusal.reason]),
     [['multinic0', 'ForeignFile']],
   )
+})
+
+test('a foreign route in the table of a NIC of ours refuses it, also if it uses the NIC', () => {
+  const ours = afterPlan(aNode(1), [anInterface(0)])
+  const table = { table: 100 }
+  for (const route of [
+    aRoute(3, '10.9.0.0/16', { ...table, type: 6 }),
+    { ...aRoute(3, '10.9.0.0/16', table), devices: [3, 2] },
+  ])
+    assert.equal(planOf(plus({ routes: [route] }, ours), [anInterface(0)]).refused.get(0)?.reason, 'RoutingTableInUse')
 })

@@ -100,6 +100,18 @@ test('a NIC that somebody renamed keeps that name', () => {
     assert.ok(!removalOf(onLink({ name })).some(line => line.startsWith('rename')), name)
 })
 
+test('a removed NIC keeps its link-local address', () => {
+  const local = anAddress(3, 'fe80::1/64', { linkLocal: true })
+  assert.deepEqual(removalOf({ ...configured, addresses: [...configured.addresses, local] }), removalOf(configured))
+})
+
+test('a NIC whose record has no former state gets a neutral name', () => {
+  const path = recordPath(hostPaths, macOf(0))
+  const { former: _, ...record } = JSON.parse(configured.files[path]?.text ?? '')
+  const observed = { ...configured, files: { ...configured.files, [path]: text(JSON.stringify(record)) } }
+  assert.ok(removalOf(observed).includes('rename multinic0 to nic3'))
+})
+
 test('a NIC with a foreign address keeps it and stays up', () => {
   const shared = { ...configured, addresses: [...configured.addresses, anAddress(3, '192.0.2.7/24')] }
   assert.deepEqual(kernelChanges(shared), [
@@ -216,6 +228,16 @@ test('a stray file goes with the rules that it names', () => {
   assert.equal(removalOf(observed).at(-1), 'remove /etc/netplan/95-multinic5.yaml')
 })
 
+test('a NIC that gets the index of a stray file overwrites it, and reports the rules that it names', () => {
+  const { text: original } = configured.files['/etc/netplan/90-multinic0.yaml'] ?? assert.fail('no file')
+  const stray = text(original.replace(/ +macaddress: .*\n/, ''))
+  const rule = configured.rules.filter(({ priority }) => priority === 10_100)
+  const observed = aNode(1, { rules: rule, files: { '/etc/netplan/95-multinic5.yaml': stray } })
+  const planned = planOf(observed, [anInterface(5, { macAddress: macOf(0) })], { NETWORK_ROUTING_TABLE_BASE: '95' })
+  assert.ok(!changesOf(planned).some(line => line.includes('remove rule')))
+  assert.deepEqual(planned.foreignRules.get(5), ['from 10.100.0.10/32 lookup 100 priority 10100'])
+})
+
 test('a NIC that gives its index to another one leaves the files without a MAC address to it', () => {
   const before = afterPlan(aNode(2), [anInterface(0)])
   const { units } = planOf(before, [anInterface(0, { macAddress: macOf(1) })])
@@ -285,6 +307,8 @@ test('a stray file of an index that nobody uses goes, and a foreign one stays', 
   const planned = planOf(aNode(1, { files: strays }), [])
   assert.deepEqual(changesOf(planned), ['multinic5: remove /etc/netplan/95-multinic5.yaml'])
   assert.deepEqual(planned.unremovable, [])
+  const beside = planOf(aNode(1, { files: strays }), [anInterface(0)])
+  assert.ok(changesOf(beside).includes('multinic5: remove /etc/netplan/95-multinic5.yaml'))
   const used = planOf(aNode(1, { files: strays }), [anInterface(5, { macAddress: macOf(0) })])
   assert.ok(!changesOf(used).some(line => line.includes('remove /')))
 })

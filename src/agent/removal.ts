@@ -71,8 +71,10 @@ export function planRemovals(input: RemovalInput): Removals {
 
 /** For devices that are stacked on the NIC. */
 function isDisturbing(change: Change): boolean {
+  // Stryker disable next-line EqualityOperator: no change keeps the MTU.
   if (change.kind === 'mtu') return change.to < change.from
-  return change.kind === 'name' || (change.kind === 'link' && change.to === 'down')
+  // A removal never sets a link up.
+  return change.kind === 'name' || change.kind === 'link'
 }
 
 /** A file that stays would configure the NIC again at the next boot, so someone has to decide who owns it. */
@@ -92,11 +94,11 @@ function removeNic(nic: OwnedNic, link: Link, input: RemovalInput): Unit {
   const scope = {
     ...known,
     altnames: new Set([...known.altnames, name]),
-    linkLocal: { address: () => false, route: (route: ObservedRoute) => known.tables.has(route.table) },
+    linkLocal: { route: (route: ObservedRoute) => known.tables.has(route.table) },
   }
   const now = nicState(observed, link, scope)
   const former = nic.record?.former
-  const ours = new Set(nic.record?.addresses ?? [])
+  const ours = new Set(nic.record?.addresses)
   const addresses = now.addresses.filter(({ cidr }) => !ours.has(cidr))
   const target: NicState = {
     name,
@@ -150,10 +152,11 @@ function scopeOf(index: number, macAddress: string, input: RemovalInput): NicSco
   })
   return {
     tables: nic?.tables ?? new Set(),
-    mainRoutes: new Set(nic?.record?.mainRoutes ?? []),
+    mainRoutes: new Set(nic?.record?.mainRoutes),
     rule: rule => namesRule(rules, rule),
-    altnames: new Set([altnameOf(nic?.record?.portId)].filter(name => name !== undefined)),
+    altnames: new Set([altnameOf(nic?.record?.portId)]),
     addresses: new Set(nic?.record?.addresses),
+    // Stryker disable next-line ConditionalExpression,StringLiteral: no record is that of an empty MAC address.
     files: macAddress === '' ? files : [...files, recordPath(paths, macAddress)],
   }
 }

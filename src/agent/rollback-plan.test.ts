@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { canonicalJson } from '../contract/hash.ts'
 import { afterPlan, aNode, anAddress, anInterface, planOf, settingsFrom } from './agent.fixture.ts'
-import { describeChange } from './change.ts'
+import { describeChange, lossesOf } from './change.ts'
 import { addressSpec } from './nic-state.ts'
 import type { Observed } from './observed.ts'
 import { hostPaths } from './paths.ts'
@@ -167,3 +167,33 @@ for (const [when, done] of Object.entries({ 'is killed during': true, 'fails wit
       ['add address fd00::10/64 noprefixroute', 'link up'],
     )
   })
+
+test('a NIC that was up before keeps what its link loses during the rename of a rollback', () => {
+  const start = { ...before, links: before.links.map(link => (link.ifindex === 3 ? { ...link, up: true } : link)) }
+  const foreign = anAddress(3, 'fd00:9::9/64')
+  const shared = { ...start, addresses: [...start.addresses, foreign] }
+  const planned = planOf(shared, [anInterface(0)], { PREFLIGHT_ALLOW_UP: 'true' }).units
+  const { units: restored } = planRollback(planned, predictState(shared, planned))
+  const rename = restored.flatMap(({ changes }) => changes).find(({ kind }) => kind === 'name')
+  assert.deepEqual(rename && lossesOf(rename).map(describeChange), ['link down', 'remove address fd00:9::9/64'])
+})
+
+test('a device that is gone is no conflict', () => {
+  const gone = { ...after, links: before.links.filter(({ ifindex }) => ifindex !== 3) }
+  const { changes, conflicts } = rollbackFrom(gone)
+  assert.deepEqual(conflicts, [])
+  assert.equal(changes.filter(change => change.startsWith('remove /')).length, 5)
+})
+
+test('a static address that came back as a lease is static again', () => {
+  const [unit] = units
+  assert.ok(unit)
+  const fixed = anAddress(3, '10.100.0.10/24')
+  const changes = [{ kind: 'address', op: 'remove', address: addressSpec(fixed) }] as const
+  const leased = { ...fixed, lifetime: { valid: 600, preferred: 600 } }
+  const now = { ...before, addresses: [...before.addresses, leased] }
+  const { units: restored, conflicts } = planRollback([{ ...unit, changes: [...changes] }], now)
+  assert.deepEqual(conflicts, [])
+  const back = restored.flatMap(({ changes: list }) => list).filter(change => change.kind === 'address')
+  assert.ok(back.some(({ op, address }) => op === 'add' && address.cidr === fixed.cidr && !address.lifetime))
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aNode, anAddress, anInterface, aRoute, aRule, settingsFrom } from './agent.fixture.ts'
+import { afterPlan, aNode, anAddress, anInterface, aRoute, aRule, planOf, settingsFrom } from './agent.fixture.ts'
 import type { Observed } from './observed.ts'
 import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
@@ -83,6 +83,10 @@ const cases: Record<string, [observed: Observed, expected: string[]]> = {
     { ...good, addresses: others(good.addresses) },
     ['VerifyFailed: address 10.100.0.10/24 is missing'],
   ],
+  'another address': [
+    { ...good, addresses: [...others(good.addresses), anAddress(3, '10.100.0.11/24', { noPrefixRoute: true })] },
+    ['VerifyFailed: address 10.100.0.10/24 is missing'],
+  ],
   'an address with its route in the main table': [
     { ...good, addresses: [...others(good.addresses), anAddress(3, '10.100.0.10/24')] },
     ['VerifyFailed: address 10.100.0.10/24 lacks the flag noprefixroute'],
@@ -161,5 +165,17 @@ test('files that are missing, modified or of another mode are reported', () => {
   assert.deepEqual(
     fileDifferences(desired, { ...good, files }).map(({ reason, message }) => `${reason}: ${message}`),
     ['PersistFailed: /a is missing', 'PersistFailed: /b was modified', 'PersistFailed: /c has the wrong mode'],
+  )
+})
+
+test('a missing route for IPv6 packets without a source is reported', () => {
+  const requested = [anInterface(0, { addresses: ['fd00::10/64'] })]
+  const [both] = planOf(aNode(1), requested).accepted
+  assert.ok(both)
+  const now = afterPlan(aNode(1), requested)
+  const lost = { ...now, routes: now.routes.filter(({ from }) => from === undefined) }
+  assert.deepEqual(
+    differences(both.nic, 3, lost).map(({ message }) => message),
+    ['route fd00::/64 from ::/128 table 254 metric 100 protocol 4 is missing'],
   )
 })

@@ -26,6 +26,7 @@ export function differences(
   nic: DesiredNic,
   ifindex: number,
   observed: Observed,
+  // Stryker disable next-line ArrowFunction: undefined is false too.
   isStale: (rule: RuleSpec) => boolean = () => false,
 ): Difference[] {
   const link = linkByIndex(observed, ifindex)
@@ -54,6 +55,7 @@ export function differences(
   const routes = observed.routes.filter(route => route.type === 1 && route.devices.includes(ifindex))
   // Connected routes of NetworkManager have the kernel's protocol and are equivalent.
   const present = routes.map(route => routeText({ ...routeSpec(route), protocol: protocolStatic }))
+  // Stryker disable next-line ConditionalExpression: the kernel has not refused undefined.
   const expected = nic.routes.filter(({ from }) => from === undefined || !observed.refusedAltnames.includes(from))
   for (const route of expected.map(route => routeText(route)))
     if (!present.includes(route)) differ(`route ${route} is missing`)

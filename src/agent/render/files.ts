@@ -42,8 +42,10 @@ export function filesFor(
   const byManager = isReadByNetworkManager(backend, observed)
   const hasRules = directories.includes(paths.udevRules)
   const isSame =
+    // Stryker disable next-line ConditionalExpression: rendered again, they are the same.
     last?.backend === backend && last.byManager === byManager && last.paths === paths && last.hasRules === hasRules
   const files = isSame ? last.files : render({ backend, byManager, hasRules }, nic, paths)
+  // Stryker disable next-line ObjectLiteral: as above.
   known.set(nic, { backend, byManager, paths, hasRules, files })
   return Object.fromEntries(
     files

@@ -5,7 +5,7 @@
  * the tables, the routes and its own keys for rules. The network scripts do not know these keys.
  */
 import type { Family } from '../../contract/address.ts'
-import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
+import { destinationOf, familyOf, type RouteSpec, type SourceRule } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 import { listedRoutes, maxPriority } from './networkmanager.ts'
 
@@ -81,7 +81,7 @@ function cidrsOf({ addresses }: DesiredNic, family: Family): string[] {
   return addresses.map(({ cidr }) => cidr).filter(cidr => familyOf(cidr) === family)
 }
 
-function rulesOf({ rules }: DesiredNic, family: Family): RuleSpec[] {
+function rulesOf({ rules }: DesiredNic, family: Family): SourceRule[] {
   return rules.filter(rule => rule.family === family)
 }
 
@@ -98,9 +98,9 @@ function routeLine(route: RouteSpec, device: string): string {
   ].join(' ')
 }
 
-function ruleLine(rule: RuleSpec): string {
+function ruleLine(rule: SourceRule): string {
   return [
-    ...(rule.from ? [`from ${rule.from}`] : []),
+    `from ${rule.from}`,
     ...(rule.to ? [`to ${rule.to}`] : []),
     `table ${rule.table}`,
     ...(rule.suppressPrefixLength === undefined ? [] : [`suppress_prefixlength ${rule.suppressPrefixLength}`]),

@@ -5,7 +5,7 @@
  * rules and routes: they are only in the .network file, which is the one that networkd uses. The MTU is
  * in that file alone: Netplan would write it to a .link file too, which udev applies again when the NIC is renamed.
  */
-import { destinationOf, type RouteSpec, type RuleSpec } from '../change.ts'
+import { destinationOf, type RouteSpec, type SourceRule } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 
 export function netplanFile(nic: DesiredNic): string {
@@ -49,9 +49,9 @@ function routeKeys(route: RouteSpec): string[] {
   ]
 }
 
-function ruleKeys(rule: RuleSpec): string[] {
+function ruleKeys(rule: SourceRule): string[] {
   return [
-    ...(rule.from ? [`from: "${rule.from}"`] : []),
+    `from: "${rule.from}"`,
     ...(rule.to ? [`to: "${rule.to}"`] : []),
     `table: ${rule.table}`,
     `priority: ${rule.priority}`,

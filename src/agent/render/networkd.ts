@@ -6,7 +6,7 @@
  * rules when networkd restarts before the next boot.
  */
 import { broadcastOf } from '../../contract/address.ts'
-import { type AddressSpec, destinationOf, type RouteSpec, type RuleSpec } from '../change.ts'
+import { type AddressSpec, destinationOf, type RouteSpec, type SourceRule } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 
 export function networkFile(nic: DesiredNic): string {
@@ -54,10 +54,10 @@ function routeSection(route: RouteSpec): string[] {
   ]
 }
 
-function ruleSection(rule: RuleSpec): string[] {
+function ruleSection(rule: SourceRule): string[] {
   return [
     '[RoutingPolicyRule]',
-    ...(rule.from ? [`From=${rule.from}`] : []),
+    `From=${rule.from}`,
     ...(rule.to ? [`To=${rule.to}`] : []),
     `Table=${rule.table}`,
     ...(rule.suppressPrefixLength === undefined ? [] : [`SuppressPrefixLength=${rule.suppressPrefixLength}`]),

@@ -5,7 +5,7 @@
  * `routing-rule1`, `routing-rule2`, …
  */
 import type { Family } from '../../contract/address.ts'
-import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
+import { destinationOf, familyOf, type RouteSpec, type SourceRule } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 import { kernelMetric, linkLocalRouteIn } from '../link-local.ts'
 import { tableMain } from '../observed.ts'
@@ -75,10 +75,10 @@ function routeLines(route: RouteSpec, index: number): string[] {
   ]
 }
 
-function ruleText(rule: RuleSpec): string {
+function ruleText(rule: SourceRule): string {
   return [
     `priority ${rule.priority}`,
-    ...(rule.from ? [`from ${rule.from}`] : []),
+    `from ${rule.from}`,
     ...(rule.to ? [`to ${rule.to}`] : []),
     `table ${rule.table}`,
     ...(rule.suppressPrefixLength === undefined ? [] : [`suppress_prefixlength ${rule.suppressPrefixLength}`]),

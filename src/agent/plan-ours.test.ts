@@ -57,6 +57,9 @@ test('a static address that is requested gets the flag noprefixroute', () => {
 
 test('a requested link-local address is set once', () => {
   const requested = [anInterface(0, { addresses: ['fe80::100/64'] })]
+  const present = anAddress(3, 'fe80::100/64', { linkLocal: true, noPrefixRoute: true })
+  const first = planOf({ ...aNode(1), addresses: [...aNode(1).addresses, present] }, requested)
+  assert.ok(!kernelChangesOf(first).some(line => line.includes('address fe80::100')))
   const now = afterPlan(aNode(1), requested)
   const addresses = now.addresses.map(entry => ({ ...entry, linkLocal: entry.cidr.startsWith('fe80:') }))
   assert.deepEqual(changesOf(planOf({ ...now, addresses }, requested)), [])

@@ -155,10 +155,15 @@ test('two NICs whose records have the same index remove its files once', () => {
   const record = { ...recordOf(all, 1), id: 0 }
   const file = all.files[path] ?? assert.fail('no record')
   const damaged = { ...all, files: { ...all.files, [path]: { ...file, text: JSON.stringify(record) } } }
-  const request = [anInterface(3, { macAddress: macOf(0) }), anInterface(1), anInterface(2)]
-  const removals = linesOf(planOf(damaged, request)).filter(line => /remove .*multinic0/.test(line))
-  assert.deepEqual(removals, [...new Set(removals)])
-  assert.equal(removals.length, 4)
+  const moved = anInterface(3, { macAddress: macOf(0) })
+  for (const request of [
+    [moved, anInterface(1), anInterface(2)],
+    [moved, anInterface(4, { macAddress: macOf(1) })],
+  ]) {
+    const removals = linesOf(planOf(damaged, request)).filter(line => /remove .*multinic0/.test(line))
+    assert.deepEqual(removals, [...new Set(removals)])
+    assert.equal(removals.length, 4)
+  }
 })
 
 test('NICs that exchange their indexes are in one group, and keep the files of both indexes', () => {

@@ -236,6 +236,7 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
   // Two NICs whose records have the same index would both remove its files.
   const dependent = accepted.some(({ nic }) => {
     const owned = ownedNicOf(unitInput.owned, nic)
+    // Stryker disable next-line ConditionalExpression: without a need, a prediction only takes time.
     return owned !== undefined && owned.index !== nic.index
   })
   const units: Unit[] = []
@@ -266,7 +267,7 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
       changes: withHandOver(changes, target.files, loaded),
     }
     units.push(unit)
-    // Stryker disable next-line ConditionalExpression: without a need, a prediction only takes time.
+    // Stryker disable next-line ConditionalExpression: as above.
     if (dependent) before = predictState(before, [unit])
   }
   return groupRenames(insertTemporaryNames(units))

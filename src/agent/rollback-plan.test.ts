@@ -178,6 +178,17 @@ test('a NIC that was up before keeps what its link loses during the rename of a 
   assert.deepEqual(rename && lossesOf(rename).map(describeChange), ['link down', 'remove address fd00:9::9/64'])
 })
 
+test('a link that somebody set up after its removal is up again after the rename of the rollback', () => {
+  const down = { ...after, links: after.links.map(link => (link.ifindex === 3 ? { ...link, up: false } : link)) }
+  const removal = planOf(down, []).units
+  const removed = predictState(down, removal)
+  const lossesIn = (observed: Observed) =>
+    planRollback(removal, observed).units.flatMap(({ changes }) => changes.flatMap(lossesOf).map(describeChange))
+  assert.deepEqual(lossesIn(removed), [])
+  const up = { ...removed, links: removed.links.map(link => (link.ifindex === 3 ? { ...link, up: true } : link)) }
+  assert.deepEqual(lossesIn(up), ['link down'])
+})
+
 test('a device that is gone is no conflict', () => {
   const gone = { ...after, links: before.links.filter(({ ifindex }) => ifindex !== 3) }
   const { changes, conflicts } = rollbackFrom(gone)

@@ -127,7 +127,7 @@ async function measure(): Promise<void> {
 }
 
 function printStages({ spans }: Collector, rounds: readonly Round[], usable: number): void {
-  const whole = { against: 'attach to usable, p50', reference: usable * 1_000 }
+  const whole = { against: 'chain.attach_to_usable_p50_s', reference: usable * 1_000 }
   for (const stage of stages) {
     const times = spans
       .filter(({ name, start }) => name === stage && rounds.some(round => round.covers(Number(start / 1_000_000n))))

@@ -109,8 +109,8 @@ for (const propagation of ['Foreground', 'Background', 'Orphan'] as const)
       job => job.spec.template.spec.nodeName === name,
     )
     assert.deepEqual(
-      remaining.map(({ metadata }) => metadata.labels?.['multinic.io/action']),
-      ['cleanup'],
+      remaining.map(({ metadata }) => metadata.name),
+      [],
     )
   })
 

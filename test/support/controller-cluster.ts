@@ -15,8 +15,10 @@ import { aConfig, aNic, type ConfigValues } from '../../src/controller/controlle
 import { runNodeController } from '../../src/controller/main.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
+import { isNotFound } from '../../src/kube/errors.ts'
 import { crds, jobs, namespaces, nodes, pods } from '../../src/kube/resources.ts'
 import type { JobObject, KubeObject, NodeObject, PodObject } from '../../src/kube/types.ts'
+import { messageOf } from '../../src/runtime/errors.ts'
 import { type Log, silent } from '../../src/telemetry/log.ts'
 import { eventually, type WaitOptions } from './eventually.ts'
 
@@ -120,12 +122,14 @@ export function controllerHarness(kube: KubeClient, kubeconfig: string, namespac
     return pod
   }
 
-  /** Sets the Pod to Succeeded, which ends its Job. */
+  /** Sets the Pod to Succeeded, which ends its Job. The controller may have deleted both meanwhile. */
   async function finishPod(pod: PodObject): Promise<void> {
     const now = await kube.get(pods, { namespace, name: pod.metadata.name })
     const terminated = now?.status?.containerStatuses?.[0]?.state?.terminated
     if (!now || !terminated) return
-    await kube.patchStatus(pods, { namespace, name: pod.metadata.name }, statusOf('Succeeded', terminated))
+    await kube
+      .patchStatus(pods, { namespace, name: pod.metadata.name }, statusOf('Succeeded', terminated))
+      .catch((error: unknown) => assert.ok(isNotFound(error), messageOf(error)))
   }
 
   /** `state nics Ready reason: message` */

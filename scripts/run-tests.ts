@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { runIsolated } from '../test/rigs/isolation.ts'
 import { runWithin } from '../test/rigs/process.ts'
 import { isIsolated, root } from './test-files.ts'
-import { failedAtLeast, none, plus, reporters, summary, type Totals, totalsOf } from './totals.ts'
+import { failedAtLeast, none, plus, type Report, reporters, summary, type Totals, totalsOf } from './totals.ts'
 
 export interface Run {
   /** Limit of one test that sets no limit, in milliseconds. */
@@ -44,9 +44,9 @@ export async function runTests(files: readonly string[], run: Run): Promise<Tota
   let totals = none
   const worker = async () => {
     for (let file = queue.shift(); file; file = queue.shift()) {
-      const { failures = [], ...counted } = await runFile(file, run)
-      totals = plus(totals, counted)
-      if (counted.failed > 0) failed.push([file, ...failures].join('\n').replaceAll('\n', '\n    '))
+      const report = await runFile(file, run)
+      totals = plus(totals, report)
+      if (report.failed > 0) failed.push([file, ...(report.failures ?? [])].join('\n').replaceAll('\n', '\n    '))
     }
   }
   await Promise.all(Array.from({ length: run.workers }, worker))
@@ -54,7 +54,7 @@ export async function runTests(files: readonly string[], run: Run): Promise<Tota
   return totals
 }
 
-async function runFile(file: string, { testTimeout, fileTimeout, print, names }: Run): ReturnType<typeof totalsOf> {
+async function runFile(file: string, { testTimeout, fileTimeout, print, names }: Run): Promise<Report> {
   const work = await mkdtemp(join(tmpdir(), 'multinic-test-'))
   const started = Date.now()
   const chunks: Buffer[] = []
@@ -72,14 +72,14 @@ async function runFile(file: string, { testTimeout, fileTimeout, print, names }:
     }
     const options = { within: fileTimeout, env, output }
     const { code, timedOut } = await (isIsolated(file) ? runIsolated : runWithin)(command, options)
-    const { failures, ...counted } = await totalsOf(report)
+    const counted = await totalsOf(report)
     const isEmpty = counted.passed + counted.failed + counted.skipped === 0
     const totals = failedAtLeast(counted, code !== 0 || isEmpty)
     if (isEmpty) print(`${file}: no test ran`)
     print(`\n${withoutSummary(Buffer.concat(chunks).toString()).trim()}`)
     if (timedOut) print(`${file}: killed after ${fileTimeout / 60_000} minutes: a handle stayed open`)
     print(`${file}: ${summary(totals)} in ${((Date.now() - started) / 1000).toFixed(1)} s`)
-    return { ...totals, ...(failures && { failures }) }
+    return totals
   } finally {
     await rm(work, { recursive: true, force: true })
   }

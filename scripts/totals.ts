@@ -15,7 +15,7 @@ export interface Totals {
 }
 
 /** Of one test process. */
-interface Report extends Totals {
+export interface Report extends Totals {
   /** Each failed test with the start of its message. */
   failures?: string[]
 }
@@ -27,7 +27,7 @@ export function plus(a: Totals, b: Totals): Totals {
 }
 
 /** A process that fails without a failed test (unhandled error, open handle) counts as one failure. */
-export function failedAtLeast(counted: Totals, failed: boolean): Totals {
+export function failedAtLeast<T extends Totals>(counted: T, failed: boolean): T {
   return failed && counted.failed === 0 ? { ...counted, failed: 1 } : counted
 }
 

@@ -66,6 +66,18 @@ const refusals: Record<string, Refused> = {
     {},
     { KUBERNETES_SERVICE_HOST: 'api.example.com', PREFLIGHT_ALLOW_UP: 'true' },
   ],
+  'a NIC with a static link-local route while the API server does not resolve': [
+    plus({ routes: [aRoute(3, 'fe80::/64')] }, withLink(up)),
+    'ApiServerPath: ens4 has a route to fe80::/64, which may lead to the API server: cannot resolve api.example.com',
+    {},
+    { KUBERNETES_SERVICE_HOST: 'api.example.com', PREFLIGHT_ALLOW_UP: 'true' },
+  ],
+  'a NIC with a static multicast route while the API server does not resolve': [
+    plus({ routes: [aRoute(3, 'ff00::/8')] }, withLink(up)),
+    'ApiServerPath: ens4 has a route to ff00::/8, which may lead to the API server: cannot resolve api.example.com',
+    {},
+    { KUBERNETES_SERVICE_HOST: 'api.example.com', PREFLIGHT_ALLOW_UP: 'true' },
+  ],
   'an address outside its CIDR': [
     aNode(1),
     'AddressOutsideCidr: 10.200.0.10 is outside 10.100.0.0/24',

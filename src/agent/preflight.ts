@@ -12,6 +12,7 @@ import type { Settings } from './config.ts'
 import type { DesiredNic } from './desired.ts'
 import type { Backend } from './detect.ts'
 import type { AgentRequest } from './input.ts'
+import { isLinkLocalRoute } from './link-local.ts'
 import { routeSpec } from './nic-state.ts'
 import {
   type FileState,
@@ -232,7 +233,7 @@ function isRouteOfAddress(route: ObservedRoute, cidrs: ReadonlySet<string>): boo
 }
 
 function isLinkLocal(route: ObservedRoute): boolean {
-  return route.destination === 'fe80::/64' || route.destination === 'ff00::/8'
+  return isLinkLocalRoute(route) || (route.protocol === protocolKernel && route.destination === 'ff00::/8')
 }
 
 /** A file at a path of ours, one that would win at boot, or, unless the agent may take the NIC over, any that names it. */

@@ -36,8 +36,10 @@ export interface Recipe {
 }
 
 const program = '/opt/multinic/multinic.mjs'
+/** Without the last compiler of V8: it takes more memory and time than its code saves, also for the WebAssembly of undici. */
+const node = ['/usr/bin/node', '--max-semi-space-size=2', '--no-opt', '--liftoff-only']
 /** Each thread that helps with a collection keeps memory of its own. */
-const smallHeap = ['/usr/bin/node', '--max-semi-space-size=2', '--v8-pool-size=1']
+const smallHeap = [...node, '--v8-pool-size=1']
 /** Without an initial size, V8 collects the heap of a first sync four times before it is as large as it has to be. */
 const firstSyncMiB = 36
 
@@ -52,7 +54,7 @@ export const recipes = {
       multinic: [],
     },
     // A small young generation: otherwise a POST of 1,000 nodes leaves the process with twice the memory that it needs.
-    entrypoint: ['/usr/bin/node', '--max-semi-space-size=2', '--optimize-for-size', program],
+    entrypoint: [...node, '--optimize-for-size', program],
     // The operator and the controller limit their heaps themselves (src/runtime/heap.ts); optimizing for size slows them down.
     entrypoints: {
       'multinic-operator': [...smallHeap, `--initial-old-space-size=${firstSyncMiB}`, program],

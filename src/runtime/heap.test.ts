@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
+import { countCheck } from './heap.ts'
 
 const heap = new URL('heap.ts', import.meta.url)
 
@@ -52,4 +53,29 @@ test('a process that works now and then returns the memory of its garbage', () =
 
 test('a process that works most of the time is not held up by a collection', () => {
   assert.deepEqual(run(workFor(15), 2_000), { isReturned: false })
+})
+
+/** The numbers of the checks at which a collection is due, for the share of work at each. None of them collects. */
+function dueAt(shares: readonly number[], grownTo = 2): number[] {
+  const since = { keptBytes: 100, checks: 0 }
+  return shares.flatMap((share, check) => (countCheck(since, share, grownTo * 100) ? [check + 1] : []))
+}
+
+test('a collection is due at the first check after a busy time', () => {
+  assert.deepEqual(dueAt([0.1, 0.9, 0.3, 0.2]), [4])
+})
+
+test('at rest a collection is due once a minute', () => {
+  assert.deepEqual(dueAt(Array(31).fill(0.2)), [31])
+})
+
+test('a collection is due only if the heap grew by a fifth', () => {
+  assert.deepEqual(dueAt([0.9, 0], 1.19), [])
+  assert.deepEqual(dueAt([0.9, 0], 1.2), [2])
+})
+
+test('a heap that was collected meanwhile is compared with what it has now', () => {
+  const since = { keptBytes: 100, checks: 0 }
+  assert.equal(countCheck(since, 0.9, 50), false)
+  assert.equal(countCheck(since, 0, 60), true)
 })

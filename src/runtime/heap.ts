@@ -23,21 +23,37 @@ const growth = 1.2
 /** A component that was active for more than this share of the time is not held up. */
 const maxActiveShare = 0.25
 
+/** So many checks without a busy time between two collections: each takes about 100 ms of a processor. */
+const restingChecks = 30
+
+/** Since the last collection. */
+export interface SinceCollection {
+  keptBytes: number
+  checks: number
+}
+
+/** Counts one check. Returns whether a collection is due: when a busy time is over, and after many checks. */
+export function countCheck(since: SinceCollection, activeShare: number, heapBytes: number): boolean {
+  // The collection may have kept what a sync needed at that moment.
+  since.keptBytes = Math.min(since.keptBytes, heapBytes)
+  const isBusy = activeShare > maxActiveShare
+  since.checks = isBusy ? restingChecks : since.checks + 1
+  return !isBusy && since.checks > restingChecks && heapBytes >= growth * since.keptBytes
+}
+
 /** V8 returns memory in pauses by incremental marking, which is off: otherwise it keeps what its busiest moment needed. */
-export function returnMemoryInPauses(everyMs = 10_000): void {
+export function returnMemoryInPauses(everyMs = 2_000): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: object) => void
+  const heapBytes = () => process.memoryUsage().heapUsed
   let before = performance.eventLoopUtilization()
-  let keptBytes = 0
+  let since: SinceCollection = { keptBytes: 0, checks: 0 }
   const timer = setInterval(() => {
     const { utilization } = performance.eventLoopUtilization(before)
     before = performance.eventLoopUtilization()
-    const { heapUsed } = process.memoryUsage()
-    // The last collection may have kept what a sync needed at that moment.
-    keptBytes = Math.min(keptBytes, heapUsed)
-    if (utilization > maxActiveShare || heapUsed < growth * keptBytes) return
+    if (!countCheck(since, utilization, heapBytes())) return
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
-    keptBytes = process.memoryUsage().heapUsed
+    since = { keptBytes: heapBytes(), checks: 0 }
   }, everyMs)
   timer.unref()
 }

@@ -1,9 +1,9 @@
 /** Which figures `make figures` accepts, and how `make bench` stores them. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import {
   type BenchLine,
@@ -94,10 +94,14 @@ test('the commit is marked while a file differs from it, and unknown without a r
     execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], { cwd: dir })
   assert.equal(currentCommit(dir), 'unknown')
   git('init', '--quiet')
-  writeFileSync(join(dir, 'file'), '1')
-  git('add', 'file')
+  const result = join(dir, 'docs/reference/nightly.json')
+  mkdirSync(dirname(result), { recursive: true })
+  for (const file of [join(dir, 'file'), result]) writeFileSync(file, '1')
+  git('add', '.')
   git('commit', '--quiet', '--message', 'first')
   assert.match(currentCommit(dir), /^[0-9a-f]{8}$/)
+  writeFileSync(result, '2')
+  assert.match(currentCommit(dir), /^[0-9a-f]{8}$/, 'a stored result')
   writeFileSync(join(dir, 'file'), '2')
   assert.match(currentCommit(dir), /^[0-9a-f]{8}-changed$/)
 })

@@ -25,12 +25,15 @@ export const longBenches: readonly string[] = ['fleet', 'growth', 'inventory-pos
 
 const [changed, unknown] = ['-changed', 'unknown']
 
+/** Files with stored results: a result does not change what the next measurement measures. */
+const results = ':(exclude)docs/reference/*.json'
+
 /** The commit of the working tree, marked if files differ from it. Unknown in a directory that is no repository. */
 export function currentCommit(dir = root): string {
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: dir, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
   try {
-    const isChanged = git('status', '--porcelain', '--untracked-files=no') !== ''
+    const isChanged = git('status', '--porcelain', '--untracked-files=no', '--', '.', results) !== ''
     return `${git('rev-parse', '--short=8', 'HEAD')}${isChanged ? changed : ''}`
   } catch {
     return unknown

@@ -10,13 +10,29 @@ const ofVirtualMachines: Readonly<Record<string, string>> = {
   'test/vm/power-cut.vm.test.ts': '^netplan: .*1 each',
 }
 
-/** Of the files against real servers that run for many minutes: the tests with these names, or none. All other files run whole. */
+/**
+ * Of the files against real servers that run for a minute or more: the tests with these names, or none where other files of CI
+ * test the same with fewer cases. All other files run whole.
+ */
 const ofServers: Readonly<Record<string, string | undefined>> = {
   'src/agent/killed.e2e.test.ts': '^a run in which two NICs exchange their indexes',
-  'test/chaos/chaos.e2e.test.ts': '^chaos with seed 2:',
+  'src/agent/take-over-killed.e2e.test.ts': undefined,
+  'src/controller/scale.e2e.test.ts': '^killing the leader',
+  'src/inventory/postgres.e2e.test.ts': '^(?!after a failover)',
+  'src/viola/real.e2e.test.ts': '^(?!a POST of 500 nodes|a real API server accepts every body)',
+  'test/chaos/chaos.e2e.test.ts': undefined,
+  'test/chaos/truth.e2e.test.ts': undefined,
+  'test/hostile/hostile-kube.e2e.test.ts': undefined,
+  'test/packaging/build-and-deploy.e2e.test.ts': undefined,
   'test/packaging/node-loss.e2e.test.ts': undefined,
   'test/packaging/replicas.e2e.test.ts':
     '^(kill -9 of each operator|PostgreSQL restarts|every port was configured once)',
+  'test/rigs/kubernetes/pod-network.e2e.test.ts': undefined,
+  'test/system/arm64-images.e2e.test.ts': undefined,
+  'test/system/event-faults.e2e.test.ts': undefined,
+  'test/system/images.e2e.test.ts': '^(?!the Dockerfiles|a second build)',
+  'test/system/pod-errors.e2e.test.ts': 'an image that cannot be pulled',
+  'test/system/real-nodes.e2e.test.ts': '^(?!the tables name every mount|the agent needs everything)',
 }
 
 export interface CoreCases {

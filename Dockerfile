@@ -25,10 +25,10 @@ COPY --from=build /out/services/ /
 ENV PATH=/usr/sbin:/usr/bin:/sbin:/bin MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072
 LABEL org.opencontainers.image.title="MultiNIC services: operator, Viola API, controller, inventory and CLI" org.opencontainers.image.licenses="Apache-2.0"
 USER 65532:65532
-ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--no-opt","--liftoff-only","--optimize-for-size","/opt/multinic/multinic.mjs"]
+ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--optimize-for-size","/opt/multinic/multinic.mjs"]
 
 FROM services AS controller
-ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--no-opt","--liftoff-only","--v8-pool-size=1","/opt/multinic/multinic.mjs"]
+ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--v8-pool-size=1","/opt/multinic/multinic.mjs"]
 CMD ["controller"]
 
 FROM services AS viola-test-api
@@ -38,5 +38,5 @@ FROM services AS inventory
 CMD ["inventory"]
 
 FROM services AS operator
-ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--no-opt","--liftoff-only","--v8-pool-size=1","--initial-old-space-size=36","/opt/multinic/multinic.mjs"]
+ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--v8-pool-size=1","--initial-old-space-size=36","/opt/multinic/multinic.mjs"]
 CMD ["operator"]

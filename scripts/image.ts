@@ -36,8 +36,8 @@ export interface Recipe {
 }
 
 const program = '/opt/multinic/multinic.mjs'
-/** Without the last compiler of V8: it takes more memory and time than its code saves, also for the WebAssembly of undici. */
-const node = ['/usr/bin/node', '--max-semi-space-size=2', '--no-opt', '--liftoff-only']
+/** V8 compiles the WebAssembly of undici once: the second time takes more memory than its code is worth. */
+const node = ['/usr/bin/node', '--max-semi-space-size=2', '--liftoff-only']
 /** Each thread that helps with a collection keeps memory of its own. */
 const smallHeap = [...node, '--v8-pool-size=1']
 /** Without an initial size, V8 collects the heap of a first sync four times before it is as large as it has to be. */

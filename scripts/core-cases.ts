@@ -10,10 +10,7 @@ const ofVirtualMachines: Readonly<Record<string, string>> = {
   'test/vm/power-cut.vm.test.ts': '^netplan: .*1 each',
 }
 
-/**
- * Of the files against real servers that run for a minute or more: the tests with these names, or none where other files of CI
- * test the same with fewer cases. All other files run whole.
- */
+/** Of some files against real servers that take long: the tests with these names, or none. All other files run whole. */
 const ofServers: Readonly<Record<string, string | undefined>> = {
   'src/agent/killed.e2e.test.ts': '^a run in which two NICs exchange their indexes',
   'src/agent/take-over-killed.e2e.test.ts': undefined,

@@ -36,7 +36,10 @@ export interface Recipe {
 }
 
 const program = '/opt/multinic/multinic.mjs'
-/** V8 compiles the WebAssembly of undici once: the second time takes more memory than its code is worth. */
+/**
+ * A small young generation: otherwise a POST of 1,000 nodes leaves the process with twice the memory that it needs. V8 compiles
+ * the WebAssembly of undici once: the second time takes more memory than its code is worth.
+ */
 const node = ['/usr/bin/node', '--max-semi-space-size=2', '--liftoff-only']
 /** Each thread that helps with a collection keeps memory of its own. */
 const smallHeap = [...node, '--v8-pool-size=1']
@@ -53,7 +56,6 @@ export const recipes = {
       'multinic-inventory': ['inventory'],
       multinic: [],
     },
-    // A small young generation: otherwise a POST of 1,000 nodes leaves the process with twice the memory that it needs.
     entrypoint: [...node, '--optimize-for-size', program],
     // The operator and the controller limit their heaps themselves (src/runtime/heap.ts); optimizing for size slows them down.
     entrypoints: {

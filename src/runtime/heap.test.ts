@@ -55,27 +55,32 @@ test('a process that works most of the time is not held up by a collection', () 
   assert.deepEqual(run(workFor(15), 2_000), { isReturned: false })
 })
 
-/** The numbers of the checks at which a collection is due, for the share of work at each. None of them collects. */
-function dueAt(shares: readonly number[], grownTo = 2): number[] {
-  const since = { keptBytes: 100, checks: 0 }
-  return shares.flatMap((share, check) => (countCheck(since, share, grownTo * 100) ? [check + 1] : []))
+/** The number of the first check at which a collection is due, for the share of work at each. */
+function dueAt(shares: readonly number[], grownTo = 2): number | undefined {
+  const since = { keptBytes: 100, checks: 0, wasBusy: false }
+  const found = shares.findIndex(share => countCheck(since, share, grownTo * 100))
+  return found < 0 ? undefined : found + 1
 }
 
 test('a collection is due at the first check after a busy time', () => {
-  assert.deepEqual(dueAt([0.1, 0.9, 0.3, 0.2]), [4])
+  assert.equal(dueAt([0, 0, 0, 0, 0.9, 0.3, 0.2]), 7)
+})
+
+test('after a busy time a collection is due ten seconds after the last one', () => {
+  assert.equal(dueAt([0.9, 0, 0.9, 0, 0]), 5)
 })
 
 test('at rest a collection is due once a minute', () => {
-  assert.deepEqual(dueAt(Array(31).fill(0.2)), [31])
+  assert.equal(dueAt(Array(31).fill(0.2)), 30)
 })
 
 test('a collection is due only if the heap grew by a fifth', () => {
-  assert.deepEqual(dueAt([0.9, 0], 1.19), [])
-  assert.deepEqual(dueAt([0.9, 0], 1.2), [2])
+  assert.equal(dueAt([0.9, 0, 0, 0, 0], 1.19), undefined)
+  assert.equal(dueAt([0.9, 0, 0, 0, 0], 1.2), 5)
 })
 
 test('a heap that was collected meanwhile is compared with what it has now', () => {
-  const since = { keptBytes: 100, checks: 0 }
+  const since = { keptBytes: 100, checks: 10, wasBusy: true }
   assert.equal(countCheck(since, 0.9, 50), false)
   assert.equal(countCheck(since, 0, 60), true)
 })

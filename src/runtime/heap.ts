@@ -23,22 +23,25 @@ const growth = 1.2
 /** A component that was active for more than this share of the time is not held up. */
 const maxActiveShare = 0.25
 
-/** So many checks without a busy time between two collections: each takes about 100 ms of a processor. */
-const restingChecks = 30
+/** Checks between two collections, after a busy time and at rest. A collection takes about 100 ms, with a large fleet more. */
+const [checksAfterWork, checksAtRest] = [5, 30]
 
 /** Since the last collection. */
 export interface SinceCollection {
   keptBytes: number
   checks: number
+  wasBusy: boolean
 }
 
 /** Counts one check. Returns whether a collection is due: when a busy time is over, and after many checks. */
 export function countCheck(since: SinceCollection, activeShare: number, heapBytes: number): boolean {
   // The collection may have kept what a sync needed at that moment.
   since.keptBytes = Math.min(since.keptBytes, heapBytes)
+  since.checks++
   const isBusy = activeShare > maxActiveShare
-  since.checks = isBusy ? restingChecks : since.checks + 1
-  return !isBusy && since.checks > restingChecks && heapBytes >= growth * since.keptBytes
+  since.wasBusy ||= isBusy
+  if (isBusy || since.checks < (since.wasBusy ? checksAfterWork : checksAtRest)) return false
+  return heapBytes >= growth * since.keptBytes
 }
 
 /** V8 returns memory in pauses by incremental marking, which is off: otherwise it keeps what its busiest moment needed. */
@@ -47,13 +50,14 @@ export function returnMemoryInPauses(everyMs = 2_000): void {
   const collect = runInNewContext('gc') as (options: object) => void
   const heapBytes = () => process.memoryUsage().heapUsed
   let before = performance.eventLoopUtilization()
-  let since: SinceCollection = { keptBytes: 0, checks: 0 }
+  // The start of the process counts as a busy time with a collection long ago.
+  let since: SinceCollection = { keptBytes: 0, checks: checksAfterWork, wasBusy: true }
   const timer = setInterval(() => {
     const { utilization } = performance.eventLoopUtilization(before)
     before = performance.eventLoopUtilization()
     if (!countCheck(since, utilization, heapBytes())) return
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
-    since = { keptBytes: heapBytes(), checks: 0 }
+    since = { keptBytes: heapBytes(), checks: 0, wasBusy: false }
   }, everyMs)
   timer.unref()
 }

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
-import { countCheck } from './heap.ts'
 
 const heap = new URL('heap.ts', import.meta.url)
 
@@ -53,34 +52,4 @@ test('a process that works now and then returns the memory of its garbage', () =
 
 test('a process that works most of the time is not held up by a collection', () => {
   assert.deepEqual(run(workFor(15), 2_000), { isReturned: false })
-})
-
-/** The number of the first check at which a collection is due, for the share of work at each. */
-function dueAt(shares: readonly number[], grownTo = 2): number | undefined {
-  const since = { keptBytes: 100, checks: 0, wasBusy: false }
-  const found = shares.findIndex(share => countCheck(since, share, grownTo * 100))
-  return found < 0 ? undefined : found + 1
-}
-
-test('a collection is due at the first check after a busy time', () => {
-  assert.equal(dueAt([0, 0, 0, 0, 0.9, 0.3, 0.2]), 7)
-})
-
-test('after a busy time a collection is due ten seconds after the last one', () => {
-  assert.equal(dueAt([0.9, 0, 0.9, 0, 0]), 5)
-})
-
-test('at rest a collection is due once a minute', () => {
-  assert.equal(dueAt(Array(31).fill(0.2)), 30)
-})
-
-test('a collection is due only if the heap grew by a fifth', () => {
-  assert.equal(dueAt([0.9, 0, 0, 0, 0], 1.19), undefined)
-  assert.equal(dueAt([0.9, 0, 0, 0, 0], 1.2), 5)
-})
-
-test('a heap that was collected meanwhile is compared with what it has now', () => {
-  const since = { keptBytes: 100, checks: 10, wasBusy: true }
-  assert.equal(countCheck(since, 0.9, 50), false)
-  assert.equal(countCheck(since, 0, 60), true)
 })

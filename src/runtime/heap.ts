@@ -23,41 +23,21 @@ const growth = 1.2
 /** A component that was active for more than this share of the time is not held up. */
 const maxActiveShare = 0.25
 
-/** Checks between two collections, after a busy time and at rest. A collection takes about 100 ms, with a large fleet more. */
-const [checksAfterWork, checksAtRest] = [5, 30]
-
-/** Since the last collection. */
-export interface SinceCollection {
-  keptBytes: number
-  checks: number
-  wasBusy: boolean
-}
-
-/** Counts one check. Returns whether a collection is due: when a busy time is over, and after many checks. */
-export function countCheck(since: SinceCollection, activeShare: number, heapBytes: number): boolean {
-  // The collection may have kept what a sync needed at that moment.
-  since.keptBytes = Math.min(since.keptBytes, heapBytes)
-  since.checks++
-  const isBusy = activeShare > maxActiveShare
-  since.wasBusy ||= isBusy
-  if (isBusy || since.checks < (since.wasBusy ? checksAfterWork : checksAtRest)) return false
-  return heapBytes >= growth * since.keptBytes
-}
-
 /** V8 returns memory in pauses by incremental marking, which is off: otherwise it keeps what its busiest moment needed. */
-export function returnMemoryInPauses(everyMs = 2_000): void {
+export function returnMemoryInPauses(everyMs = 10_000): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: object) => void
-  const heapBytes = () => process.memoryUsage().heapUsed
   let before = performance.eventLoopUtilization()
-  // The start of the process counts as a busy time with a collection long ago.
-  let since: SinceCollection = { keptBytes: 0, checks: checksAfterWork, wasBusy: true }
+  let keptBytes = 0
   const timer = setInterval(() => {
     const { utilization } = performance.eventLoopUtilization(before)
     before = performance.eventLoopUtilization()
-    if (!countCheck(since, utilization, heapBytes())) return
+    const { heapUsed } = process.memoryUsage()
+    // The last collection may have kept what a sync needed at that moment.
+    keptBytes = Math.min(keptBytes, heapUsed)
+    if (utilization > maxActiveShare || heapUsed < growth * keptBytes) return
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
-    since = { keptBytes: heapBytes(), checks: 0, wasBusy: false }
+    keptBytes = process.memoryUsage().heapUsed
   }, everyMs)
   timer.unref()
 }

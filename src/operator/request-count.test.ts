@@ -105,7 +105,7 @@ for (const { vms, calls } of [
 ])
   test(`a sync of ${vms} VMs with 5 ports each in 5 subnets needs ${calls} calls: one for each further 5,000 ports`, async t => {
     const cloud = await startCloudStub({ key: environment.cloudState.provider.encryptKey, vms, callMs: 0 })
-    const viola = await startViolaStub({ configured: true })
+    const viola = await startViolaStub()
     t.after(() => Promise.all([cloud.close(), viola.close()]))
     await environment.create({
       name: `many-${vms}`,

@@ -52,7 +52,7 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
   const environment = await startOperatorEnvironment()
   const bus = { url: `amqp://${rabbit.host}:${rabbit.port}/`, user: rabbit.user, password: rabbit.password }
   const cloud = await startCloudStub({ key: environment.cloudState.provider.encryptKey, vms, callMs, bus })
-  const viola = await startViolaStub({ configured: true })
+  const viola = await startViolaStub()
   // The reference writes elsewhere: the operator would see its writes as changes by someone else.
   const aside = await startViolaStub()
   const connection = rabbit.connect()

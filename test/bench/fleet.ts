@@ -50,7 +50,7 @@ export async function measureFleet(
   program: string,
   { vms, objects, writeMs = 0 }: { vms: number; objects: number; writeMs?: number },
 ) {
-  await using stubs = await startStubs({ vms, viola: { configured: true, writeMs } })
+  await using stubs = await startStubs({ vms, viola: { writeMs } })
   await using operator = await startOperator(program, stubs)
   const { cloud, viola } = stubs
   const started = performance.now()

@@ -160,18 +160,18 @@ type StoredNode = SentNode & { specHash: string }
 const nodesAtOnce = 10
 
 /**
- * Streams what changes. `configured`: its nodes report Configured at once. `writeMs`: writing a node takes so long, and the
- * nodes are streamed before the answer, like by Viola.
+ * Streams what changes. Its nodes report Configured at once, as those of an idle fleet do. `writeMs`: writing a node takes so
+ * long, and the nodes are streamed before the answer, like by Viola.
  */
-export async function startViolaStub({ configured = false, writeMs = 0 } = {}): Promise<ViolaStub> {
-  const status = configured ? { status: { state: 'Configured', observedGeneration: 1 } } : {}
+export async function startViolaStub({ writeMs = 0 } = {}): Promise<ViolaStub> {
+  const status = { state: 'Configured', observedGeneration: 1 }
   let delivered = new Map<string, StoredNode>()
   let version = 0
   let listener = (_: SentNode) => {}
   /** One batch is written after the other. */
   let written = Promise.resolve()
   const streams = new Set<ServerResponse>()
-  const toWire = (node: StoredNode) => ({ ...node, generation: 1, ...status })
+  const toWire = (node: StoredNode) => ({ ...node, generation: 1, status })
   // The hash of a stub that writes at once costs more than the rest of its answer.
   const hashed = (node: SentNode): StoredNode => ({ ...node, specHash: writeMs === 0 ? 'h' : hashOfSent(node) })
   const store = (node: StoredNode) => {

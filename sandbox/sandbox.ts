@@ -151,7 +151,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const starting = [clustersStarting, cloudStarting, ensureBundles()] as const
     // Wait for all, even if one fails: a resource that starts later would never be stopped.
     await Promise.allSettled(starting)
-    const [{ management, biz }, cloud, bundles] = await Promise.all(starting)
+    const [{ management, biz, startKubelet }, cloud, bundles] = await Promise.all(starting)
     const definitions = await readDefinitions()
     await Promise.all([management, biz].map(({ kube }) => installDefinitions(kube, definitions)))
     await installEncryptKey(management.kube, cloudState)
@@ -179,6 +179,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const { simulated, vm, nicDelayMs } = options
     const { machine, fabric, nodes, nicDelay, podLog, reboot, failedReboots } = await startNodes({
       ...{ state, cloudState, kube: biz.kube, agent: bundles.agent, simulated, vm, nicDelayMs, cleanup, log, progress },
+      startRealKubelet: options.real?.kubelets ? startKubelet : undefined,
     })
     const host = vm ? 'virtual machines' : hostKind(machine)
     biz.setPodLogs(podLog)

@@ -20,6 +20,7 @@ test('CI runs all files against real servers but some that take long, and of oth
       'test/rigs/kubernetes/pod-network',
       'test/system/arm64-images',
       'test/system/event-faults',
+      'test/system/sandbox-kubelets',
     ],
   )
   assert.ok(Object.keys(names).every(file => files.includes(file)))

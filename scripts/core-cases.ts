@@ -30,6 +30,7 @@ const ofServers: Readonly<Record<string, string | undefined>> = {
   'test/system/images.e2e.test.ts': '^(?!the Dockerfiles|a second build)',
   'test/system/pod-errors.e2e.test.ts': 'an image that cannot be pulled',
   'test/system/real-nodes.e2e.test.ts': '^(?!the tables name every mount|the agent needs everything)',
+  'test/system/sandbox-kubelets.e2e.test.ts': undefined,
 }
 
 export interface CoreCases {

@@ -42,17 +42,20 @@ export async function fillDisk(state: StateDir, node: SandboxNode): Promise<() =
   return stop
 }
 
-export async function makeReadOnly(node: SandboxNode): Promise<() => Promise<void>> {
+/** Read-only before it is mounted over the directory: mount namespaces that follow would not see a later change. */
+export async function makeReadOnly(state: StateDir, node: SandboxNode): Promise<() => Promise<void>> {
   const etc = join(node.root, 'etc')
-  await run('mount', ['--bind', etc, etc])
-  const stop = async () => {
+  const prepared = state.path('read-only-etc', node.name)
+  await mkdir(prepared, { recursive: true })
+  await run('mount', ['--bind', etc, prepared])
+  try {
+    await run('mount', ['--make-private', prepared])
+    await run('mount', ['-o', 'remount,ro,bind', prepared])
+    await run('mount', ['--bind', prepared, etc])
+  } finally {
+    await run('umount', ['--lazy', prepared])
+  }
+  return async () => {
     await run('umount', ['--lazy', etc])
   }
-  try {
-    await run('mount', ['-o', 'remount,ro,bind', etc])
-  } catch (error) {
-    await stop()
-    throw error
-  }
-  return stop
 }

@@ -49,10 +49,13 @@ export function killAgents(kube: KubeClient, nodes: AgentNode[], log: Log): () =
   return async () => life.abort()
 }
 
+/** In the sandbox, and in the image. */
+const agentCommand = /^\/(multinic|usr\/bin)\/node\0\/(multinic\/)?agent\.cjs\0/
+
 /** Only agents: a user may have a shell open on the node. */
 async function agentsIn(namespace: string): Promise<number[]> {
   const pids = (await run('ip', ['netns', 'pids', namespace])).split('\n').filter(Boolean)
-  return pids.filter(pid => commandOf(pid).startsWith('/multinic/node')).map(Number)
+  return pids.filter(pid => agentCommand.test(commandOf(pid))).map(Number)
 }
 
 function commandOf(pid: string): string {

@@ -90,7 +90,7 @@ export function nodeInjectors(context: NodeFaultContext): Record<NodeFaultName, 
       ),
     ),
     'full-disk': inNamespaces(onEachNode(node => fillDisk(state, node))),
-    'read-only-etc': inNamespaces(onEachNode(makeReadOnly)),
+    'read-only-etc': inNamespaces(onEachNode(node => makeReadOnly(state, node))),
     'late-nics': async () => {
       const usual = nicDelay.ms
       nicDelay.ms = lateMs

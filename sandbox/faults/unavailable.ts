@@ -5,10 +5,12 @@ import { type FaultName, faultNames } from './catalogue.ts'
 
 export interface RealServices {
   kubernetes?: boolean | undefined
+  /** With real Kubernetes only, in the isolation of a test. */
+  kubelets?: boolean | undefined
   openstack?: boolean | undefined
 }
 
-const needsSimulated: Record<keyof RealServices, readonly FaultName[]> = {
+const needsSimulated: Record<'kubernetes' | 'openstack', readonly FaultName[]> = {
   kubernetes: ['conflicts', 'compacted-watches'],
   openstack: [
     ...(['short-tokens', 'lost-role', 'small-pages', 'wrong-clock'] as const),

@@ -8,6 +8,8 @@ import { loadKubeconfig } from '../../src/kube/config.ts'
 import type { Log } from '../../src/telemetry/log.ts'
 import { sandboxClusterId } from '../cloud/state.ts'
 import { type KubeApi, startKubeApi } from '../kube/server.ts'
+import type { Kubelet } from '../nodes/kubelet.ts'
+import type { SandboxNode } from '../nodes/node.ts'
 import type { StateDir } from './state-dir.ts'
 
 export interface Cluster {
@@ -31,6 +33,8 @@ export interface ClusterFaults {
 export interface Clusters {
   management: Cluster
   biz: Cluster
+  /** Only of real clusters: a real kubelet for a node. */
+  startKubelet?: (node: SandboxNode) => Promise<Kubelet>
   close(): Promise<void>
 }
 

@@ -27,6 +27,8 @@ export interface NodesOptions {
   kube: KubeClient
   /** Path of the bundled agent. */
   agent: string
+  /** Instead of the kubelet of the sandbox. */
+  startRealKubelet?: ((node: SandboxNode) => Promise<Kubelet>) | undefined
   simulated?: boolean | undefined
   /** Nodes are virtual machines. */
   vm?: boolean | undefined
@@ -61,7 +63,9 @@ export async function startNodes(options: NodesOptions): Promise<RunningNodes> {
   await Promise.all(
     [...nodes.values()].map(async node => {
       cleanup.add(() => node.remove())
-      const starting = startKubelet({ kube, node, image, dir: state.path('pods', node.name), log, pods: shared })
+      const starting =
+        options.startRealKubelet?.(node) ??
+        startKubelet({ kube, node, image, dir: state.path('pods', node.name), log, pods: shared })
       kubelets.set(node.name, await cleanup.track(starting, kubelet => kubelet.stop()))
     }),
   )

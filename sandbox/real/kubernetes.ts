@@ -9,6 +9,7 @@ import type { Log } from '../../src/telemetry/log.ts'
 import type { Cluster, Clusters } from '../lifecycle/clusters.ts'
 import { sandboxNamespace } from '../lifecycle/components.ts'
 import type { StateDir } from '../lifecycle/state-dir.ts'
+import { startRealKubelet } from './kubelet.ts'
 import { type Rig, startRig } from './rig.ts'
 
 const agentAccount = 'multinic-agent-job'
@@ -35,7 +36,7 @@ export async function startRealClusters(state: StateDir, log: Log): Promise<Clus
     await close()
     throw error
   }
-  return { management, biz, close }
+  return { management, biz, startKubelet: node => startRealKubelet(rig, node), close }
 }
 
 /** A real API server rejects Pods whose ServiceAccount does not exist; in production the chart installs the one of the agent. */

@@ -1,6 +1,6 @@
 /**
- * Chaos on real parts: etcd, kube-apiserver and kube-controller-manager (../rigs/kubernetes/rig.ts), Keystone, Neutron, Nova and
- * RabbitMQ (../rigs/openstack/rig.ts), and PostgreSQL. The kubelets are those of the sandbox. SEED and STEPS choose a history.
+ * Chaos on real parts: etcd, kube-apiserver, kube-controller-manager and kubelets with containerd (../rigs/kubernetes),
+ * Keystone, Neutron, Nova and RabbitMQ (../rigs/openstack/rig.ts), and PostgreSQL. SEED and STEPS choose a history.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ import { startChaosSetup } from './setup.ts'
 
 /** Revoked tokens, an API server that is down, a reboot, a rollout, a rename, other addresses, gateways and routes. */
 const { SEED = '5599', STEPS = '20' } = environment()
-const real = { kubernetes: true, openstack: true }
+const real = { kubernetes: true, kubelets: true, openstack: true }
 const vms = ['worker-1', 'worker-2']
 
 test(`chaos on real parts with seed ${SEED}: all guarantees hold throughout, and the system reaches the requested state`, {

@@ -12,6 +12,7 @@
 import { freeAddresses } from '../../sandbox/lifecycle/components.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { type ControlPlane, startControlPlane } from './kubernetes/control-plane.ts'
+import { sandboxKubelets } from './kubernetes/sandbox-kubelets.ts'
 import { startOpenStack } from './openstack/rig.ts'
 import { serveMachines } from './vm/serve.ts'
 
@@ -80,6 +81,7 @@ async function serveKubernetes(dir: string): Promise<Served> {
     throw error
   }
   const [management, biz] = started
+  if (!biz) throw new Error('the second cluster is missing')
   const clusters: Record<string, ControlPlane | undefined> = { management, biz }
   const addressOf = (cluster: ControlPlane | undefined) => ({ url: cluster?.server, kubeconfig: cluster?.kubeconfig })
   return {
@@ -87,6 +89,7 @@ async function serveKubernetes(dir: string): Promise<Served> {
     methods: {
       stopApiServer: async (name: string) => clusters[name]?.stopApiServer(),
       startApiServer: async (name: string) => clusters[name]?.startApiServer(),
+      ...sandboxKubelets(biz, dir),
     },
     close,
   }

@@ -11,10 +11,18 @@ export interface CniDirectories {
   config: string
 }
 
+export interface ContainerdOptions {
+  cni: CniDirectories
+  /** Base of the runtime spec. */
+  spec: string
+  /** Contains the directory of containerd. */
+  data: string
+}
+
 /** restrict_oom_score_adj: root in a container may lack CAP_SYS_RESOURCE, and then every Pod sandbox would fail. */
-export async function containerdConfig({ cni, spec }: { cni: CniDirectories; spec: string }): Promise<string> {
+export async function containerdConfig({ cni, spec, data }: ContainerdOptions): Promise<string> {
   const { stdout } = await run(binary('containerd'), ['--version'])
-  const base = ['root = "/var/lib/containerd"', 'state = "/run/containerd"']
+  const base = [`root = "${data}/containerd"`, 'state = "/run/containerd"']
   const grpc = ['[grpc]', 'address = "/run/containerd/containerd.sock"']
   const runc = (runtime: string) => [
     `[plugins."${runtime}"]`,
@@ -67,8 +75,6 @@ export interface KubeletOptions {
   address: string
   serving: Pair
   clientCa: string
-  /** Taints that the node registers itself with. */
-  taints?: readonly object[]
 }
 
 /** Settings of a kubelet that shares the kernel with others: they would remove each other's Pods in one cgroup. */
@@ -76,7 +82,7 @@ export function inCgroup(cgroup: string): object {
   return { failCgroupV1: false, cgroupDriver: 'cgroupfs', cgroupRoot: `/${cgroup}` }
 }
 
-export function kubeletConfig({ address, serving, clientCa, taints }: KubeletOptions): object {
+export function kubeletConfig({ address, serving, clientCa }: KubeletOptions): object {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',
@@ -87,7 +93,6 @@ export function kubeletConfig({ address, serving, clientCa, taints }: KubeletOpt
     tlsPrivateKeyFile: serving.key,
     address,
     readOnlyPort: 0,
-    ...(taints && { registerWithTaints: taints }),
     failSwapOn: false,
     makeIPTablesUtilChains: false,
     // The disk belongs to the machine, so its usage means nothing for the node.

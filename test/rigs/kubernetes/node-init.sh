@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # PID 1 of a node: a "VM" in its own mount, UTS, IPC and PID namespaces. node.ts starts it in its network namespace, with DISK
-# (the directory of the node), NAME, UUID and BOOT_ID in the environment.
+# (the directory of the node), NAME, UUID and BOOT_ID in the environment. With ROOT, the files of the node are those of a node
+# of the sandbox: what is mounted over them there is mounted here too.
 set -euo pipefail
-mount --make-rprivate /
 mount -t proc proc /proc
 ip link set lo up
 
@@ -39,19 +39,33 @@ for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/p
   mount --bind "$file" "/proc/sys/${setting%=*}"
 done
 
-# The disk of the node: overlays, so that these directories stay unchanged on the machine.
-for dir in etc var/lib usr/lib usr/local/lib; do
-  layer=$DISK/${dir//\//-}
-  mkdir -p "$layer/upper" "$layer/work"
-  mount -t overlay overlay -o "lowerdir=/$dir,upperdir=$layer/upper,workdir=$layer/work" "/$dir"
-done
-for dir in lib/kubelet lib/containerd log; do
-  mkdir -p "$DISK/var/$dir" "/var/$dir"
-  mount --bind "$DISK/var/$dir" "/var/$dir"
-done
+mkdir -p "$DISK/var/log" "$DISK/var/lib/kubelet" "$DISK/var/lib/containerd"
+if [ -n "${ROOT:-}" ]; then
+  for dir in etc var/lib; do mount --bind "$ROOT/$dir" "/$dir"; done
+  # A fault may mount another /var/lib, and paths of sockets must be short.
+  mount --bind "$DISK/var/lib" /srv
+  if [ ! -e /etc/machine-id ]; then
+    touch /etc/hosts /etc/resolv.conf
+    echo 'root:x:0:0::/root:/bin/sh' >/etc/passwd
+    echo 'root:x:0:' >/etc/group
+    echo "${UUID//-/}" >/etc/machine-id
+  fi
+else
+  # The disk of the node: overlays, so that these directories stay unchanged on the machine.
+  for dir in etc var/lib usr/lib usr/local/lib; do
+    layer=$DISK/${dir//\//-}
+    mkdir -p "$layer/upper" "$layer/work"
+    mount -t overlay overlay -o "lowerdir=/$dir,upperdir=$layer/upper,workdir=$layer/work" "/$dir"
+  done
+  for dir in kubelet containerd; do
+    mkdir -p "/var/lib/$dir"
+    mount --bind "$DISK/var/lib/$dir" "/var/lib/$dir"
+  done
+fi
+mount --bind "$DISK/var/log" /var/log
 mount -t tmpfs -o mode=755 run /run
 
-if [ ! -e "$DISK/installed" ]; then
+if [ -z "${ROOT:-}" ] && [ ! -e "$DISK/installed" ]; then
   echo "${UUID//-/}" >/etc/machine-id
   echo "$NAME" >/etc/hostname
   rm -f /etc/os-release

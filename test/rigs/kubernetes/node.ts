@@ -4,15 +4,12 @@
  * … in a second namespace ("fabric"), where a test can set them down.
  */
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createCgroup, removeCgroup } from '../cgroup.ts'
-import { type Daemon, type RunOptions, type RunResult, run, startDaemon, waitForAnswer } from '../process.ts'
-import { binary } from './binaries.ts'
-import { bridge, type ControlPlane, kubeconfigText } from './control-plane.ts'
-import { writePauseImage } from './images.ts'
-import { containerdConfig, inCgroup, kubeletConfig, noNetwork, noNetworkPlugin, runtimeSpec } from './node-config.ts'
+import { removeCgroup } from '../cgroup.ts'
+import { type RunOptions, type RunResult, run, waitForAnswer } from '../process.ts'
+import { bridge, type ControlPlane } from './control-plane.ts'
+import { isReady, type Machine, preparePrograms } from './node-programs.ts'
 import { clusterDns, listRules, type PodNetwork, pointToPoint } from './pod-network.ts'
 
 export interface NodeOptions {
@@ -48,12 +45,6 @@ export interface RigNode {
   close(): Promise<void>
 }
 
-interface Machine {
-  init: Daemon
-  pid: number
-  bootID: string
-}
-
 export async function startNode(cp: ControlPlane, options: NodeOptions): Promise<RigNode> {
   const { name, macs, network } = options
   const address = cp.nextAddress()
@@ -65,74 +56,23 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
   const netns = `mn-${name}`
   const fabric = `mn-${name}-fab`
   const port = `mn${address.split('.').at(-1)}`
-  const serving = await cp.authority.issue(`node-${name}`, `/O=system:nodes/CN=system:node:${name}`, {
-    subjectAltName: `IP:${address},DNS:${name}`,
-    extendedKeyUsage: 'clientAuth,serverAuth',
-  })
-  const pause = join(disk, 'pause.tar')
-  await writePauseImage(pause)
   const pods = podCidr && { cniVersion: '0.3.1', name: 'pods', plugins: [pointToPoint(podCidr)] }
-  const chosen = network && pods ? { plugins: network.plugins, config: pods } : options.cni
-  const cni = { plugins: chosen?.plugins ?? join(disk, 'cni'), config: join(disk, 'net.d') }
-  await mkdir(cni.config)
-  await writeFile(join(cni.config, '10-pods.conflist'), chosen ? JSON.stringify(chosen.config) : noNetwork)
-  if (!chosen) {
-    await mkdir(cni.plugins)
-    await writeFile(join(cni.plugins, 'loopback'), noNetworkPlugin, { mode: 0o755 })
-  }
-  const spec = join(disk, 'spec.json')
-  await writeFile(spec, await runtimeSpec())
-  await writeFile(join(disk, 'containerd.toml'), await containerdConfig({ cni, spec }))
-  const kubeconfig = kubeconfigText(cp.server, cp.authority.cert, {
-    'client-certificate': serving.cert,
-    'client-key': serving.key,
-  })
-  await writeFile(join(disk, 'kubeconfig'), kubeconfig)
+  const cni = network && pods ? { plugins: network.plugins, config: pods } : options.cni
   const { taints } = options
-  const kubelet = kubeletConfig({ address, serving, clientCa: cp.authority.cert, ...(taints && { taints }) })
-  const config = { ...kubelet, ...inCgroup(cgroup), ...(network && clusterDns) }
-  await writeFile(join(disk, 'kubelet.json'), JSON.stringify(config))
+  const programs = await preparePrograms(cp, {
+    ...{ name, address, disk, cgroup, images: options.images ?? [], ...(cni && { cni }) },
+    kubelet: { ...(taints && { registerWithTaints: taints }), ...(network && clusterDns) },
+  })
 
   const boot = async (bootID: string, hasNics?: () => Promise<unknown>): Promise<Machine> => {
     await plug({ netns, fabric, port, address, macs })
     await hasNics?.()
     if (podCidr) await run('ip', ['route', 'replace', podCidr, 'via', address])
     else await redirectServiceAddress(netns, cp.server)
-    const groups = await createCgroup(`${cgroup}/system`)
-    const start = (program: string, args: readonly string[], env: Record<string, string> = {}) =>
-      startDaemon('bash', ['-c', joinGroups, 'bash', groups.join(' '), ...args], {
-        log: join(disk, `${program}.log`),
-        env,
-      })
-
-    await rm(join(disk, 'ready'), { force: true })
-    const init = start(
-      'init',
-      [
-        ...['nsenter', `--net=/run/netns/${netns}`],
-        ...['unshare', '--mount', '--uts', '--ipc', '--pid', '--fork', '--kill-child'],
-        join(import.meta.dirname, 'node-init.sh'),
-      ],
-      { DISK: disk, NAME: name, UUID: options.uuid, BOOT_ID: bootID },
-    )
-    await waitForAnswer(`init of ${name}`, init, async () => {
-      if (!existsSync(join(disk, 'ready'))) throw new Error('the ready file does not exist')
-    })
-    const machine = { init, pid: await onlyChild(init.pid), bootID }
-    const inside = [...enter(machine.pid), 'env', `PATH=${path}`]
-
-    const containerd = start('containerd', [...inside, binary('containerd'), '--config', join(disk, 'containerd.toml')])
-    const ctr = (...args: string[]) => run('nsenter', [...inside.slice(1), binary('ctr'), '-n', 'k8s.io', ...args])
-    await waitForAnswer(`containerd of ${name}`, containerd, () => ctr('version'))
-    for (const image of [pause, ...(options.images ?? [])]) await ctr('images', 'import', image)
-
-    const kubelet = start('kubelet', [
-      ...[...inside, binary('kubelet'), `--config=${join(disk, 'kubelet.json')}`],
-      ...[`--kubeconfig=${join(disk, 'kubeconfig')}`, `--hostname-override=${name}`, `--node-ip=${address}`],
-    ])
-    await waitForAnswer(`kubelet of ${name}`, kubelet, () => isReady(cp, name, bootID))
+    const machine = await programs.start({ netns, bootID, uuid: options.uuid })
+    await waitForAnswer(`kubelet of ${name}`, machine.kubelet, () => isReady(cp, name, bootID))
     if (network) {
-      const proxy = start('kube-proxy', [...inside, ...(await network.proxyCommand(name))])
+      const proxy = machine.run('kube-proxy', await network.proxyCommand(name))
       await waitForAnswer(`kube-proxy of ${name}`, proxy, () =>
         run('ip', ['netns', 'exec', netns, 'nft', ...listRules]),
       )
@@ -144,7 +84,7 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
   const powerOff = async (): Promise<void> => {
     // The network first: the kernel would close the connections of the killed processes, and their peers would notice.
     await run('ip', ['link', 'delete', port], { check: false })
-    await machine?.init.stop('SIGKILL')
+    await machine?.powerOff()
     for (const namespace of [netns, fabric]) await run('ip', ['netns', 'delete', namespace], { check: false })
     await removeCgroup(cgroup)
     machine = undefined
@@ -173,7 +113,7 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
     netns,
     fabric,
     bootID: () => running().bootID,
-    exec: (command, args, more) => run('nsenter', [...enter(running().pid).slice(1), command, ...args], more),
+    exec: (command, args, more) => running().exec(command, args, more),
     powerOff,
     powerOn,
     powerCycle: async () => {
@@ -182,15 +122,6 @@ export async function startNode(cp: ControlPlane, options: NodeOptions): Promise
     },
     close,
   }
-}
-
-const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
-
-/** Adds the shell, and so the program that replaces it, to the cgroups of its first argument. */
-const joinGroups = 'for group in $1; do echo $$ >"$group/cgroup.procs"; done; shift; exec "$@"'
-
-function enter(pid: number): string[] {
-  return ['nsenter', '--target', String(pid), '--mount', '--uts', '--ipc', '--net', '--pid']
 }
 
 interface PlugOptions {
@@ -231,23 +162,4 @@ async function redirectServiceAddress(netns: string, server: string): Promise<vo
   await run('nsenter', [`--net=/run/netns/${netns}`, 'nft', '-f', '-'], {
     input: `table ip kubernetes {\nchain output {\n${rule}\n}\n}\n`,
   })
-}
-
-async function onlyChild(pid: number): Promise<number> {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  const child = Number(children.trim().split(' ')[0])
-  if (!child) throw new Error(`process ${pid} has no child`)
-  return child
-}
-
-interface NodeStatus {
-  status?: { nodeInfo?: { bootID?: string }; conditions?: { type: string; status: string; reason?: string }[] }
-}
-
-/** After a power cycle the node stays Ready for a while, so the boot ID must match too. */
-async function isReady(cp: ControlPlane, name: string, bootID: string): Promise<void> {
-  const { status } = (await cp.get(`/api/v1/nodes/${name}`)) as NodeStatus
-  const ready = status?.conditions?.find(condition => condition.type === 'Ready')
-  if (status?.nodeInfo?.bootID !== bootID) throw new Error(`boot ID is ${status?.nodeInfo?.bootID}, not ${bootID}`)
-  if (ready?.status !== 'True') throw new Error(`not Ready: ${ready?.reason}`)
 }

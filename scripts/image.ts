@@ -41,10 +41,10 @@ const program = '/opt/multinic/multinic.mjs'
  * the WebAssembly of undici once: the second time takes more memory than its code is worth.
  */
 const node = ['/usr/bin/node', '--max-semi-space-size=2', '--liftoff-only']
-/** Each thread that helps with a collection keeps memory of its own. */
-const smallHeap = [...node, '--v8-pool-size=1']
+/** Each thread that helps with a collection keeps memory of its own, also in the small young generation. */
+const smallHeap = [...node, '--v8-pool-size=1', '--no-parallel-scavenge']
 /** Without an initial size, V8 collects the heap of a first sync four times before it is as large as it has to be. */
-const firstSyncMiB = 36
+const firstSyncMiB = 32
 
 export const recipes = {
   services: {

@@ -48,9 +48,12 @@ export function sandboxKubelets(cp: ControlPlane, dir: string) {
     })
   }
 
-  async function powerOn({ name, netns, uuid, bootID }: SandboxNodeInfo): Promise<void> {
+  async function powerOn({ name, netns, uuid, bootID }: SandboxNodeInfo): Promise<Machine> {
     const programs = nodes.get(name)
-    if (programs) machines.set(name, await programs.start({ netns, uuid, bootID }))
+    if (!programs) throw new Error(`node ${name} was not added`)
+    const machine = await programs.start({ netns, uuid, bootID })
+    machines.set(name, machine)
+    return machine
   }
 
   async function powerOff(name: string): Promise<void> {
@@ -63,12 +66,11 @@ export function sandboxKubelets(cp: ControlPlane, dir: string) {
     async addKubelet(node: SandboxNodeInfo): Promise<void> {
       const { name, bootID } = node
       nodes.set(name, await prepare(node))
-      await powerOn(node)
-      const machine = machines.get(name)
-      if (machine) await waitForAnswer(`kubelet of ${name}`, machine.kubelet, () => isReady(cp, name, bootID))
+      const { kubelet } = await powerOn(node)
+      await waitForAnswer(`kubelet of ${name}`, kubelet, () => isReady(cp, name, bootID))
     },
     /** Resolves when the kubelet runs: it may not reach the API server. */
-    powerOnKubelet: powerOn,
+    powerOnKubelet: async (node: SandboxNodeInfo): Promise<void> => void (await powerOn(node)),
     powerOffKubelet: powerOff,
     async removeKubelet({ name, root }: SandboxNodeInfo): Promise<void> {
       await powerOff(name)

@@ -154,7 +154,6 @@ export async function runHostile(program: string, corpus: Corpus = 'all', only =
         if (!ended.aborted) outcome.ended.push(`${name}: ${error}`)
       })
       current.delete(next)
-      if (process.env['TALK']) console.error(Date.now() % 1e7, name, ended.aborted)
       outcome.tried++
       if (ended.aborted) outcome.ended.push(`${name}: ${ended.reason}`)
       if (running[component].ended.aborted)

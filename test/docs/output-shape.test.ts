@@ -28,6 +28,18 @@ const equal: Record<string, [shown: string, actual: string]> = {
   'another time': ['not verified since 2026-01-31T10:00:00Z', 'not verified since 2027-02-01T11:22:33.123Z'],
   'another port of a URL': ['dashboard http://127.0.0.1:18081/', 'dashboard http://127.0.0.1:40123/'],
   'another name of a Pod': ['pod/multinic-agent-worker-1-g1-x7k2p', 'pod/multinic-agent-worker-1-g1-zzb9d'],
+  'the hash of a Job that has no letter': [
+    'job/multinic-agent-worker-1-g2-3f2a91bc',
+    'job/multinic-agent-worker-1-g2-52997997',
+  ],
+  'the hash of a Job that has no digit': [
+    'job/multinic-agent-worker-1-g2-3f2a91bc',
+    'job/multinic-agent-worker-1-g2-deadbeef',
+  ],
+  'the hash of a Job that reads like a duration': [
+    'job/multinic-agent-worker-1-g2-3f2a91bc-x7k2p',
+    'job/multinic-agent-worker-1-g2-1234567d-2456d',
+  ],
   'another hash': ['spec 3f2a91bc04', 'spec 77ab01ff9e'],
   'lines that the page leaves out': [`NAME      READY   NODES   PORTS   SYNCED   AGE\n...\n`, table],
   'lines left out in the middle': ['a\n...\nd\n', 'a\nb\nc\nd\n'],

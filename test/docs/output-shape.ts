@@ -7,17 +7,18 @@
  */
 import { parse } from 'yaml'
 
-/** Values that differ from run to run. The order matters: a MAC address contains hex numbers. */
+/** Values that differ from run to run. The order matters: a MAC address contains hex numbers, and `1234567d` may be a hash. */
 const varyingValues: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['UUID', /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g],
   ['TIME', /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?\b/g],
   ['MAC', /\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b/g],
   ['TIME', /\b\d\d:\d\d:\d\d\b/g],
   ['ADDRESS', /\b(?:\d{1,3}\.){3}\d{1,3}\b/g],
+  ['-SUFFIX', /-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g],
+  ['HASH', /(?<=-g\d+-)[0-9a-f]{8}\b/g],
   ['DURATION', /\b(?:\d+(?:\.\d+)?(?:ms|[smhdy]))+\b/g],
   ['DURATION ago', /(?<=\bobserved )now\b/g],
   [':PORT', /(?<=:\/\/[\w.-]+):\d+/g],
-  ['-SUFFIX', /-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g],
   ['HASH', /\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}\b/g],
 ]
 

@@ -22,7 +22,7 @@ ENTRYPOINT ["/usr/bin/node","/agent.cjs"]
 
 FROM scratch AS services
 COPY --from=build /out/services/ /
-ENV PATH=/usr/sbin:/usr/bin:/sbin:/bin MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072
+ENV PATH=/usr/sbin:/usr/bin:/sbin:/bin MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=16384
 LABEL org.opencontainers.image.title="MultiNIC services: operator, Viola API, controller, inventory and CLI" org.opencontainers.image.licenses="Apache-2.0"
 USER 65532:65532
 ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--optimize-for-size","/opt/multinic/multinic.mjs"]

@@ -62,8 +62,9 @@ export const recipes = {
       'multinic-operator': [...smallHeap, `--initial-old-space-size=${firstSyncMiB}`, program],
       'multinic-controller': [...smallHeap, program],
     },
-    // By default every thread of Node has its own malloc arena and returns little of it; large bodies fragment it.
-    environment: { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' },
+    // By default every thread of Node has its own malloc arena and returns little of it; large bodies, which arrive in pieces
+    // of up to 64 KiB, fragment it.
+    environment: { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '16384' },
     user: '65532:65532',
     system: {},
     own: async work => {

@@ -53,7 +53,7 @@ process.chdir(root)
 const kind = process.argv[2] === 'vm' ? 'vm' : 'e2e'
 const { ONLY, CASES } = environment()
 const selected = testFiles(ONLY)[kind]
-const { files, names } = CASES === 'core' ? coreCases(kind, selected) : { files: selected, names: {} }
+const { files, selections } = CASES === 'core' ? coreCases(kind, selected) : { files: selected, selections: {} }
 
 const problem = files.length > 0 ? ((await isolationUnavailable()) ?? (await provision())) : undefined
 if (problem) console.log(`cannot run the tests: ${problem}`)
@@ -64,7 +64,7 @@ async function runAll(): Promise<Totals> {
   console.log(`${files.length} files; each file prints its result at its end`)
   const totals = await runTests(slowFirst(files, slowFiles), {
     ...(kind === 'vm' ? onGuests : againstServers),
-    ...(names && { names }),
+    selections,
   })
   if (kind === 'e2e' && totals.failed === 0) storeKubernetesRuns(files)
   return totals

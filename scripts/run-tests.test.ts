@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { quick, runTests } from './run-tests.ts'
+import { quick, runTests, type Selection } from './run-tests.ts'
 
 let dir = ''
 before(async () => {
@@ -24,14 +24,15 @@ const files: Record<string, string> = {
     "import { mkdtempSync } from 'node:fs'; import { tmpdir } from 'node:os'; mkdtempSync(tmpdir() + '/litter-'); setInterval(() => {}, 100); test('good', () => {})",
 }
 
-const cases: Record<string, [file: string[], totals: string, names?: string]> = {
+const cases: Record<string, [file: string[], totals: string, selection?: Selection]> = {
   'subtests count too': [['good.test.ts'], '3 0 0'],
   'the total of several files is the sum of each': [
     ['good.test.ts', 'bad.test.ts', 'good.test.ts', 'bad.test.ts', 'skipped.test.ts', 'good.test.ts'],
     '12 2 1',
   ],
-  'a pattern selects tests by name': [['bad.test.ts'], '1 0 0', '^good'],
-  'a file in which no test ran is a failure': [['good.test.ts'], '0 1 0', '^three'],
+  'a pattern selects tests by name': [['bad.test.ts'], '1 0 0', { only: '^good' }],
+  'a pattern leaves out tests by name': [['bad.test.ts'], '1 0 0', { except: '^bad' }],
+  'a file in which no test ran is a failure': [['good.test.ts'], '0 1 0', { only: '^three' }],
   'a process that fails although its tests pass is a failure': [['late.test.ts'], '1 1 0'],
   'a process that dies is a failure': [['dead.test.ts'], '0 1 0'],
   'a file with a syntax error is a failure': [['broken.test.ts'], '0 1 0'],
@@ -39,7 +40,7 @@ const cases: Record<string, [file: string[], totals: string, names?: string]> = 
   'a file that leaves a handle open is killed and is a failure': [['open.test.ts'], '0 1 0'],
 }
 
-for (const [name, [chosen, expected, names]] of Object.entries(cases)) {
+for (const [name, [chosen, expected, selection]] of Object.entries(cases)) {
   test(name, async () => {
     for (const [file, text] of Object.entries(files)) await writeFile(join(dir, file), header + text)
     const paths = chosen.map(file => join(dir, file))
@@ -48,7 +49,7 @@ for (const [name, [chosen, expected, names]] of Object.entries(cases)) {
       testTimeout: 1_000,
       fileTimeout: 3_000,
       print: () => {},
-      ...(names && { names: Object.fromEntries(paths.map(path => [path, names])) }),
+      ...(selection && { selections: Object.fromEntries(paths.map(path => [path, selection])) }),
     })
     assert.equal(`${passed} ${failed} ${skipped}`, expected)
     assert.deepEqual(

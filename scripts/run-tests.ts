@@ -12,14 +12,17 @@ import { runWithin } from '../test/rigs/process.ts'
 import { isIsolated, root } from './test-files.ts'
 import { failedAtLeast, none, plus, type Report, reporters, summary, type Totals, totalsOf } from './totals.ts'
 
+/** Patterns of names. A negated pattern in `only` selects all: Node also matches the names of the parents, and so the root. */
+export type Selection = { only: string } | { except: string }
+
 export interface Run {
   /** Limit of one test that sets no limit, in milliseconds. */
   testTimeout: number
   fileTimeout: number
   /** Files at a time. */
   workers: number
-  /** By file, a pattern of the names of the tests to run. Without it, all tests run. */
-  names?: Readonly<Record<string, string>>
+  /** By file. Without it, all tests of a file run. */
+  selections?: Readonly<Record<string, Selection>>
   print: (line: string) => void
 }
 
@@ -54,16 +57,20 @@ export async function runTests(files: readonly string[], run: Run): Promise<Tota
   return totals
 }
 
-async function runFile(file: string, { testTimeout, fileTimeout, print, names }: Run): Promise<Report> {
+function selectedBy(selection: Selection | undefined): string[] {
+  if (selection === undefined) return []
+  return ['only' in selection ? `--test-name-pattern=${selection.only}` : `--test-skip-pattern=${selection.except}`]
+}
+
+async function runFile(file: string, { testTimeout, fileTimeout, print, selections }: Run): Promise<Report> {
   const work = await mkdtemp(join(tmpdir(), 'multinic-test-'))
   const started = Date.now()
   const chunks: Buffer[] = []
   const output = (chunk: Buffer) => chunks.push(chunk)
   try {
     const report = join(work, 'totals.json')
-    const selected = names?.[file] === undefined ? [] : [`--test-name-pattern=${names[file]}`]
     const flags = [`--test-timeout=${testTimeout}`, `--import=${join(root, 'scripts/open-handles.ts')}`]
-    const command = [process.execPath, ...flags, ...selected, ...reporters(report), file]
+    const command = [process.execPath, ...flags, ...selectedBy(selections?.[file]), ...reporters(report), file]
     // TMPDIR: a killed file leaves its temporary files below our directory. NODE_TEST_CONTEXT: the test of this file runs
     // inside a test, and a process that inherits the context would report to it.
     const env = {

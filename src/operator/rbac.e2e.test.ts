@@ -17,7 +17,7 @@ import {
   startAuditedCluster,
   without,
 } from '../../test/support/audited-cluster.ts'
-import { eventually } from '../../test/support/eventually.ts'
+import { eventually, type WaitOptions } from '../../test/support/eventually.ts'
 import { openstackConfigs } from '../contract/openstack-config.ts'
 import type { Settings } from '../contract/settings.ts'
 import { events, secrets } from '../kube/resources.ts'
@@ -55,6 +55,8 @@ after(async () => {
 
 interface Installation {
   namespace: string
+  /** Until the installation is stopped. */
+  waiting: WaitOptions
   create(name: string, spec?: { subnetName?: string; settings?: Settings }): Promise<unknown>
   ready(name: string, expected: RegExp): Promise<void>
   remove(name: string): Promise<void>
@@ -94,11 +96,13 @@ async function install(namespace: string, change = without('')): Promise<Install
     }
   }
   let end = start()
-  let over = false
+  const over = new AbortController()
+  const waiting = { within, every: 100, signal: over.signal }
   const at = (name: string) => ({ namespace, name })
   const config = (name: string) => kube.get(openstackConfigs, at(name))
   return {
     namespace,
+    waiting,
     async create(name, { subnetName, settings } = {}) {
       const clusterId = `${namespace}-${name}`
       const made = openstackConfigFor(cloudState, {
@@ -116,24 +120,21 @@ async function install(namespace: string, change = without('')): Promise<Install
       })
     },
     async ready(name, expected) {
-      await eventually(
-        async () => {
-          const ready = (await config(name))?.status?.conditions?.find(one => one.type === 'Ready')
-          assert.match(`${ready?.status} ${ready?.reason}`, expected)
-        },
-        { within, every: 100 },
-      )
+      await eventually(async () => {
+        const ready = (await config(name))?.status?.conditions?.find(one => one.type === 'Ready')
+        assert.match(`${ready?.status} ${ready?.reason}`, expected)
+      }, waiting)
     },
     async remove(name) {
       await kube.delete(openstackConfigs, at(name))
-      await eventually(async () => assert.equal(await config(name), undefined), { within, every: 100 })
+      await eventually(async () => assert.equal(await config(name), undefined), waiting)
     },
     async restart() {
       await end()
-      if (!over) end = start()
+      if (!over.signal.aborted) end = start()
     },
     async stop() {
-      over = true
+      over.abort()
       await end()
     },
   }
@@ -145,7 +146,7 @@ const scenarios: Record<string, (installation: Installation) => Promise<unknown>
     await installation.create('main')
     await installation.ready('main', /^True/)
     const at = { namespace: installation.namespace, name: 'rabbitmq-main' }
-    await eventually(async () => assert.ok(await cluster.kube.get(secrets, at)), { within })
+    await eventually(async () => assert.ok(await cluster.kube.get(secrets, at)), installation.waiting)
     await installation.remove('main')
   },
   async 'store deliveries for a Viola with only POST'(installation) {
@@ -162,13 +163,10 @@ const scenarios: Record<string, (installation: Installation) => Promise<unknown>
         { spec: { subnetName } },
       )
     const waitForEvents = (count: number) =>
-      eventually(
-        async () => {
-          const { items } = await cluster.kube.list(events, { namespace: installation.namespace })
-          assert.ok((items.find(({ reason }) => reason === 'SubnetNotFound')?.count ?? 0) >= count)
-        },
-        { within, every: 250 },
-      )
+      eventually(async () => {
+        const { items } = await cluster.kube.list(events, { namespace: installation.namespace })
+        assert.ok((items.find(({ reason }) => reason === 'SubnetNotFound')?.count ?? 0) >= count)
+      }, installation.waiting)
     await installation.create('errors', { subnetName: 'nowhere' })
     await installation.ready('errors', /^False SubnetNotFound/)
     await select('storage')
@@ -220,7 +218,7 @@ test('each right of the operator is needed', async t => {
 
 async function isMissed(right: string, namespace: string): Promise<boolean> {
   const installation = await install(namespace, without(right))
-  void runAll(installation)
+  const ended = runAll(installation)
   // An apply without the right to create is refused as a patch.
   const signs = [right, right.replace(/^create (secrets|configmaps)$/, 'patch $1')]
   try {
@@ -236,5 +234,6 @@ async function isMissed(right: string, namespace: string): Promise<boolean> {
     return false
   } finally {
     await installation.stop()
+    await ended
   }
 }

@@ -5,7 +5,7 @@ import { testFiles } from './test-files.ts'
 
 const { e2e, vm } = testFiles()
 
-test('CI runs all files against real servers but some that take long, and of others only the named tests', () => {
+test('CI runs all files against real servers but some that take long, and of others a part', () => {
   const { files, selections } = coreCases('e2e', e2e)
   const leftOut = e2e.filter(file => !files.includes(file)).sort()
   assert.deepEqual(

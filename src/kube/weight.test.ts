@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { collectGarbage } from '../../test/support/garbage.ts'
 import { weightOf } from './weight.ts'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 const count = 100_000
 const parsed = (element: (n: number) => string) =>

@@ -4,8 +4,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { request } from 'undici'
 import { addPort, addServer, addSubnet, setPortStatus } from '../../sandbox/cloud/state.ts'
 import { startOperatorEnvironment } from '../../test/operator/environment.ts'
@@ -13,6 +11,7 @@ import { openToEveryone } from '../../test/support/access.ts'
 import { startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { assertCatalogue, parseExposition } from '../../test/support/exposition.ts'
+import { collectGarbage } from '../../test/support/garbage.ts'
 import { startTargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola } from '../../test/support/viola.ts'
 import { createInventoryApp } from '../inventory/app.ts'
@@ -123,10 +122,8 @@ for (const [what, text] of Object.entries(broken))
   test(`the reader refuses ${what}`, () => assert.throws(() => parseExposition(text)))
 
 test('every garbage collection is counted, also of several that Node reports together', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
   const metrics = createMetrics('viola', { process: true })
-  for (let n = 0; n < 5; n++) collect()
+  for (let n = 0; n < 5; n++) collectGarbage()
   await eventually(async () => {
     const [, counted] = /gc_duration_seconds_count\{kind="major"\} (\d+)/.exec(await metrics.text()) ?? []
     assert.ok(Number(counted) >= 5, `${counted} of 5`)

@@ -7,8 +7,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import type { Channel } from 'rabbitmq-client'
 import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
@@ -22,6 +20,7 @@ import { projectId, startCloudStub, startViolaStub, subnetIds, vmIdOf } from '..
 import { clusterId, startOperatorEnvironment } from '../operator/environment.ts'
 import { type RabbitMq, startRabbitMq } from '../rigs/rabbitmq/rig.ts'
 import { eventually } from '../support/eventually.ts'
+import { collectGarbage } from '../support/garbage.ts'
 import { startComponent } from './component.ts'
 import { figure, type Goal, isolatedBench, percentile, printFigure } from './figure.ts'
 
@@ -281,8 +280,7 @@ async function ownRate(rabbit: RabbitMq): Promise<{ rate: number; keptMiB: numbe
 
 /** What a collection keeps. The resident memory of this process depends on when V8 collected last. */
 function liveMiB(): number {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
+  collectGarbage()
   const { heapUsed, external } = process.memoryUsage()
   return (heapUsed + external) / 1_024 ** 2
 }

@@ -1,12 +1,12 @@
 /** What hostile requests took of the memory of the deployed program is given back: the next ones find it again. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { buildProgram } from '../../scripts/build.ts'
 import { startComponent } from '../bench/component.ts'
+import { memoryOf } from '../bench/figure.ts'
 import { startOperatorEnvironment } from '../operator/environment.ts'
 import { eventually } from '../support/eventually.ts'
 import { requestCases } from './requests.ts'
@@ -25,7 +25,7 @@ test('Viola returns the memory of a hundred large bodies to the system', async (
       VIOLA_TOKENS_FILE: caller.tokensFile,
     }),
   )
-  const before = anonymousMib(pid)
+  const before = memoryOf(pid, 'RssAnon')
   const large = requestCases(caller.token).find(
     ({ name }) => name === 'POST to Viola with a hundred large bodies at once',
   )
@@ -35,14 +35,9 @@ test('Viola returns the memory of a hundred large bodies to the system', async (
     async () => {
       // Garbage of a program that does nothing is not collected.
       await (await fetch(`${url}/metrics`)).text()
-      const now = anonymousMib(pid)
-      assert.ok(now < before + 50, `${now} MiB, ${before} MiB before`)
+      const now = memoryOf(pid, 'RssAnon')
+      assert.ok(now < before + 50, `${now.toFixed()} MiB, ${before.toFixed()} MiB before`)
     },
     { within: 60_000, every: 100 },
   )
 })
-
-function anonymousMib(pid: number): number {
-  const kib = /^Anonymous:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]
-  return Math.round(Number(kib) / 1024)
-}

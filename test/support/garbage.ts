@@ -1,9 +1,9 @@
-/** Which objects the garbage collector leaves. */
+/** Full collections, and which objects they leave. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-setFlagsFromString('--expose_gc')
-const collectGarbage = runInNewContext('gc') as () => void
+setFlagsFromString('--expose-gc')
+export const collectGarbage = runInNewContext('gc') as () => void
 
 export async function countKept(opened: readonly WeakRef<object>[]): Promise<number> {
   await new Promise(setImmediate)

@@ -35,7 +35,7 @@ vm: install-packages ## run the tests on real virtual machines (QEMU, root); ONL
 check: install-packages ## check types, lint, generated files and repository rules
 	@npm run --silent check
 
-bench: install-packages install-tools ## run the benchmarks, each with a reference from the same run; ONLY=name, ALL=1 (hours), BENCH_JSON=file
+bench: install-packages install-tools ## run the benchmarks, each with a reference from the same run; ONLY=name, ALL=1 (40 minutes), BENCH_JSON=file
 	@npm run --silent bench
 
 guard: install-packages install-tools ## run the quick benchmarks; fail if a figure is worse than its goal times 1.3 in the best of three runs; ONLY=name

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
+import { growthPercent } from './heap.ts'
 
 const heap = new URL('heap.ts', import.meta.url)
 
@@ -52,4 +53,9 @@ test('a process that works now and then returns the memory of its garbage', () =
 
 test('a process that works most of the time is not held up by a collection', () => {
   assert.deepEqual(run(workFor(15), 2_000), { isReturned: false })
+})
+
+test('a large heap grows by more before it is collected, but not by more than half', () => {
+  const growth = (mebibytes: number) => growthPercent(mebibytes * 2 ** 20)
+  assert.deepEqual([10, 44, 45, 60, 100, 150, 400].map(growth), [20, 20, 50, 50, 30, 20, 20])
 })

@@ -4,21 +4,49 @@
  * A sync of a thousand nodes allocates megabytes and keeps little. By default, V8 lets the young generation grow to 48 MiB
  * and the old generation to four times the live data before it collects.
  */
-import { performance } from 'node:perf_hooks'
+import { constants, PerformanceObserver, performance } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /** V8 reads these flags at each decision, so they apply immediately. */
 export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
-  setFlagsFromString('--heap-growing-percent=20')
+  allowGrowth(minGrowthPercent)
   // Incremental marking saves pauses of 30 ms, but a sync allocates 10 to 20 MiB meanwhile.
   setFlagsFromString('--no-incremental-marking')
+  collectLargeHeapsLess()
   returnMemoryInPauses()
 }
 
+const minGrowthPercent = 20
+
+function allowGrowth(percent: number): void {
+  setFlagsFromString(`--heap-growing-percent=${percent}`)
+}
+
+/** The longer a collection takes, the fewer there should be. A large heap grows by 30 MiB before the next one. */
+function collectLargeHeapsLess(): void {
+  const observer = new PerformanceObserver(list => {
+    const entries = list.getEntries() as (PerformanceEntry & { detail: { kind: number } })[]
+    if (entries.some(({ detail }) => detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR))
+      allowGrowth(growthPercent(process.memoryUsage().heapUsed))
+  })
+  observer.observe({ entryTypes: ['gc'] })
+}
+
+const mebibyte = 2 ** 20
+/** Above what a sync of 1,000 VMs keeps. */
+const largeHeap = 45 * mebibyte
+const largeGrowth = 30 * mebibyte
+
+/** How much a heap with this much data may grow before it is collected. */
+export function growthPercent(usedBytes: number): number {
+  if (usedBytes < largeHeap) return minGrowthPercent
+  return Math.max(minGrowthPercent, Math.min(50, Math.round((100 * largeGrowth) / usedBytes)))
+}
+
 /** As above: the heap may grow by as much before it is worth a collection. */
-const growth = 1.2
+const growth = 1 + minGrowthPercent / 100
 
 /** A component that was active for more than this share of the time is not held up. */
 const maxActiveShare = 0.25

@@ -28,7 +28,7 @@ USER 65532:65532
 ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--optimize-for-size","/opt/multinic/multinic.mjs"]
 
 FROM services AS controller
-ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--v8-pool-size=1","--no-parallel-scavenge","/opt/multinic/multinic.mjs"]
+ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--v8-pool-size=1","--no-parallel-scavenge","--invocation-count-for-turbofan=30000","/opt/multinic/multinic.mjs"]
 CMD ["controller"]
 
 FROM services AS viola-test-api
@@ -38,5 +38,5 @@ FROM services AS inventory
 CMD ["inventory"]
 
 FROM services AS operator
-ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--v8-pool-size=1","--no-parallel-scavenge","--initial-old-space-size=32","/opt/multinic/multinic.mjs"]
+ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--v8-pool-size=1","--no-parallel-scavenge","--invocation-count-for-turbofan=30000","--initial-old-space-size=32","/opt/multinic/multinic.mjs"]
 CMD ["operator"]

@@ -9,7 +9,7 @@ import type { RenumberStatus } from '../contract/renumber-status.ts'
 import type { EventsState } from './events/cloud-events.ts'
 import type { Findings, SyncOutcome } from './sync-outcome.ts'
 import { orphanedTexts } from './targets.ts'
-import { countByReason } from './verdicts.ts'
+import { byReason, verdictsOf } from './verdicts.ts'
 
 export type ConditionUpdate = Pick<ConditionStatus, 'type' | 'status'> & { reason: string; message: string }
 
@@ -29,10 +29,11 @@ function ready(outcome: SyncOutcome): ConditionUpdate {
 
 function readyText({ findings, changed }: SyncOutcome): string {
   const nodes = findings?.nodes.length ?? 0
-  const verdicts = (findings?.verdicts ?? []).filter(({ reason }) => verdictKind(reason) === 'ignored')
-  const ignored = Object.entries(countByReason(verdicts))
-  const rest = ignored.length > 0 ? `; ignored: ${ignored.map(([reason, n]) => `${reason} ${n}`).join(', ')}` : ''
-  const others = (findings?.verdicts ?? []).filter(({ reason }) => reason === 'SelectedByOther').length
+  const groups = byReason(findings?.verdicts ?? [])
+  const ignored = groups.filter(({ reason }) => verdictKind(reason) === 'ignored')
+  const counts = ignored.map(({ reason, count }) => `${reason} ${count}`)
+  const rest = counts.length > 0 ? `; ignored: ${counts.join(', ')}` : ''
+  const others = groups.find(({ reason }) => reason === 'SelectedByOther')?.count ?? 0
   const elsewhere = others > 0 ? `; other OpenstackConfigs have ${count(others, 'port')} of these VMs` : ''
   if (nodes === 0 && changed === 0) return `no port is selected${elsewhere}${rest}`
   return changed > 0 ? `delivered ${count(changed, 'node')}${rest}` : `${count(nodes, 'node')} up to date${rest}`
@@ -41,7 +42,7 @@ function readyText({ findings, changed }: SyncOutcome): string {
 /** Derived from the error, the other conditions and the verdicts, so that it never contradicts them. */
 function degraded({ error, findings }: SyncOutcome, others: readonly ConditionUpdate[]): ConditionUpdate {
   const isAffected = ({ reason }: { reason: string }) => needsAttention(reason)
-  const affected = [...others.filter(isAffected), ...(findings?.verdicts ?? []).filter(isAffected)]
+  const affected = [...others.filter(isAffected), ...verdictsOf(findings?.verdicts ?? [], needsAttention)]
   const [first] = error ? [error] : affected
   if (!first) return { type: 'Degraded', status: 'False', reason: 'Healthy', message: 'the last sync had no errors' }
   const message = error?.message ?? [...new Set(affected.map(one => one.message))].slice(0, 10).join('; ')

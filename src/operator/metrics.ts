@@ -6,7 +6,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { EventMetrics } from './events/cloud-events.ts'
 import type { SyncResult } from './sync.ts'
 import { createUnreadyPorts } from './unready-ports.ts'
-import { countByReason } from './verdicts.ts'
+import { byReason } from './verdicts.ts'
 
 export interface OperatorMetrics extends EventMetrics {
   stage(stage: string, seconds: number): void
@@ -31,12 +31,11 @@ export function createOperatorMetrics(metrics: Metrics<'operator'>, now: () => D
 
   /** A reason that no port has any more is set to 0. Otherwise it would keep its last value. */
   function countPorts(config: string, result: SyncResult): void {
-    const ports = result.findings.verdicts.filter(({ portId }) => portId !== undefined)
-    const counts = countByReason(ports)
-    const known = reasons.get(config) ?? new Set()
-    for (const reason of Object.keys(counts)) known.add(reason)
+    const groups = byReason(result.findings.verdicts).filter(({ portIds }) => portIds.length > 0)
+    const counts = new Map<string, number>(groups.map(({ reason, portIds }) => [reason, portIds.length]))
+    const known = new Set([...(reasons.get(config) ?? []), ...counts.keys()])
     reasons.set(config, known)
-    for (const reason of known) metrics.set('multinic_operator_ports', counts[reason] ?? 0, { config, reason })
+    for (const reason of known) metrics.set('multinic_operator_ports', counts.get(reason) ?? 0, { config, reason })
   }
 
   function forget(config: string): void {

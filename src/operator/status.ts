@@ -14,7 +14,7 @@ import type { EventsState } from './events/cloud-events.ts'
 import { maxRemovalsOnHold } from './removals.ts'
 import type { NodeState, SyncOutcome } from './sync-outcome.ts'
 import { targetsOf } from './targets.ts'
-import { countByReason, subjectOf, type Verdict } from './verdicts.ts'
+import { byReason, subjectOf, type Verdict, verdictsOf } from './verdicts.ts'
 
 const maxMessageLength = 2_048
 const maxErrorLength = 4_096
@@ -87,20 +87,18 @@ function nodesSummary(nodes: readonly NodeState[]): OpenstackConfigStatus['nodes
 
 /** Ports outside the selection are not counted: MultiNIC does not manage them. */
 function portsSummary(verdicts: readonly Verdict[]): OpenstackConfigStatus['ports'] {
-  const ports = verdicts.filter(({ portId, reason }) => portId !== undefined && verdictKind(reason) !== 'notManaged')
-  const { Selected: taken = 0, ...skipped } = countByReason(ports)
-  const first = verdicts.filter(isListed).slice(0, maxVerdicts).map(verdictText)
+  const counts = byReason(verdicts).flatMap(({ reason, portIds }) =>
+    portIds.length > 0 && verdictKind(reason) !== 'notManaged' ? [[reason, portIds.length] as const] : [],
+  )
+  const total = counts.reduce((sum, [, ports]) => sum + ports, 0)
+  const { Selected: taken = 0, ...skipped } = Object.fromEntries(counts)
+  const first = verdictsOf(verdicts, reason => verdictKind(reason) === 'ignored')
   return {
-    total: ports.length,
-    taken,
+    ...{ total, taken },
     ...(Object.keys(skipped).length > 0 && { skipped }),
-    ...(first.length > 0 && { first }),
-    summary: `${taken}/${ports.length}`,
+    ...(first.length > 0 && { first: first.slice(0, maxVerdicts).map(verdictText) }),
+    summary: `${taken}/${total}`,
   }
-}
-
-function isListed({ reason }: Verdict): boolean {
-  return verdictKind(reason) === 'ignored'
 }
 
 function verdictText(verdict: Verdict): string {

@@ -6,7 +6,7 @@
 import { interfaceHash } from '../contract/interface-hash.ts'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
-import { giveWay } from '../runtime/event-loop.ts'
+import { giveWay, inTurns, type Steps } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { BusSecrets } from './bus-secrets.ts'
 import type { SyncSettings } from './config.ts'
@@ -28,6 +28,7 @@ import type { StatusWatch } from './status-watch.ts'
 import { SyncError } from './sync-error.ts'
 import { type Findings, stateOf } from './sync-outcome.ts'
 import { type DownPortDecision, decideDownPorts } from './sync-schedule.ts'
+import { byReason } from './verdicts.ts'
 import { selectedIds } from './vms.ts'
 
 export interface SyncDeps extends InspectDeps {
@@ -86,10 +87,10 @@ export async function sync(
   if (inspection.nodesReported) deps.statusWatch.follow(keyOf(config), viola)
   else deps.statusWatch.forget(keyOf(config))
   await giveWay()
-  for (const portId of undelivered(observed)) deps.records.noteSeen(providerId, portId)
+  for (const portId of undelivered(inspection)) deps.records.noteSeen(providerId, portId)
 
   const result = await deps.timed('deliver', () => deliverPlan({ deps, ...inspection, down, log, signal, traceparent }))
-  await record(deps, providerId, result)
+  await inTurns(record(deps, providerId, result))
   if (result.needsCompleteRead) {
     deps.snapshots.noteMiss(keyOf(config))
     return sync(config, deps, { ...context, snapshot: undefined })
@@ -153,24 +154,34 @@ function snapshotOf(
   }
 }
 
+/** The selected ports that are not delivered, or that their node has not configured. */
 function unreadyPorts({ nodes, verdicts }: Findings, result: DeliveryResult): string[] {
+  const unready = new Set(undelivered(result))
   // All interfaces of a configured node are ready. To compare each of thousands would cost more than the rest of a sync.
   const configured = new Set(nodes.flatMap(({ nodeName, state }) => (state === 'Configured' ? [nodeName] : [])))
-  const ready = new Set<string | undefined>()
   for (const { node } of result.nodes)
-    for (const nic of node.interfaces) if (configured.has(node.nodeName) || isReady(nic, node)) ready.add(nic.portId)
-  const unready = verdicts.filter(({ portId, reason }) => reason === 'Selected' && !ready.has(portId))
-  return unready.flatMap(({ portId }) => portId ?? [])
+    if (!configured.has(node.nodeName))
+      for (const nic of node.interfaces) if (nic.portId !== undefined && !isReady(nic, node)) unready.add(nic.portId)
+  if (unready.size === 0) return []
+  const selected = byReason(verdicts).find(({ reason }) => reason === 'Selected')
+  return selected?.portIds.filter(id => unready.has(id)) ?? []
 }
 
-function undelivered({ ports, delivered }: Observed): string[] {
+const undeliveredPorts = new WeakMap<Plan, readonly string[]>()
+
+/** An unchanged cloud and cluster return the same plan: their ports are compared once. */
+function undelivered({ plan, observed: { ports, delivered } }: { plan: Plan; observed: Observed }): readonly string[] {
+  const before = undeliveredPorts.get(plan)
+  if (before) return before
   const known = new Set<string | undefined>()
   for (const { interfaces } of delivered) for (const { portId } of interfaces) known.add(portId)
-  return ports.filter(port => !known.has(port.id)).map(port => port.id)
+  const found = ports.flatMap(({ id }) => (known.has(id) ? [] : id))
+  undeliveredPorts.set(plan, found)
+  return found
 }
 
 /** Notes the records. They are sent to the inventory after the status is written. */
-async function record(deps: SyncDeps, providerId: string, result: DeliveryResult): Promise<void> {
+function* record(deps: SyncDeps, providerId: string, result: DeliveryResult): Steps<void> {
   const { records } = deps
   const { changed, delivery } = result
   const delivered = new Map(result.observed.delivered.map(node => [node.nodeName, node.interfaces]))
@@ -179,7 +190,7 @@ async function record(deps: SyncDeps, providerId: string, result: DeliveryResult
     const before = new Set(delivered.get(nodeName)?.map(interfaceHash))
     const changedNics = interfaces.filter(nic => !before.has(interfaceHash(nic)))
     if (action === 'send') records.noteDelivered(providerId, changedNics, stored)
-    await giveWay()
+    yield
   }
   const isOnlyNode = onlyNodes(result)
   for (const { node, plan } of result.nodes) {
@@ -193,7 +204,7 @@ async function record(deps: SyncDeps, providerId: string, result: DeliveryResult
       const cause = requested ? `not delivered: ${why}` : `the node is ${stateOf(node).state}`
       records.note(providerId, node, cause, { requested, isOnlyNode: isOnlyNode(node) })
     }
-    await giveWay()
+    yield
   }
   for (const node of emptyNodes(deps, providerId, result))
     records.noteGone(providerId, node, 'the node has no interfaces left')

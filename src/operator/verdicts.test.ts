@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Port } from './cloud.ts'
 import type { SelectedSubnet, SelectionRules } from './observed-state.ts'
 import { aNic, aPort, baseline, me, observed, planNodes, planText, storage } from './plan.fixture.ts'
-import { addressesIn, byCreation, countByReason, interfaceOf, refusalOfNew } from './verdicts.ts'
+import { addressesIn, byCreation, byReason, interfaceOf, refusalOfNew, verdictsOf } from './verdicts.ts'
 
 const rules: SelectionRules = { allowedStatuses: ['ACTIVE'], owners: ['compute:*', 'trunk:subport'], baseline }
 const reasonOf = (port: Partial<Port>, more: Partial<SelectionRules> = {}) =>
@@ -61,14 +61,28 @@ test('the older port gets the lower index, whatever the MAC addresses are', () =
   assert.deepEqual(planText(planNodes(observed({ ports }))), ['send worker-1 0=port-2 1=port-1'])
 })
 
-test('verdicts are counted by reason, in the order of the alphabet', () => {
-  const reasons = ['StatusNotAllowed', 'BeforeBaseline', 'PortNotBound', 'BeforeBaseline'] as const
-  const counts = countByReason(reasons.map(reason => ({ vm: 'x', reason, message: '' })))
-  assert.deepEqual(Object.entries(counts), [
-    ['BeforeBaseline', 2],
-    ['PortNotBound', 1],
-    ['StatusNotAllowed', 1],
+const verdicts = [
+  { portId: 'p1', vm: 'x', reason: 'StatusNotAllowed', message: '' },
+  { portId: 'p2', vm: 'x', reason: 'BeforeBaseline', message: '' },
+  { vm: 'y', reason: 'VmNotFound', message: '' },
+  { portId: 'p3', vm: 'x', reason: 'BeforeBaseline', message: '' },
+] as const
+
+test('verdicts are grouped by reason, in the order of the alphabet', () => {
+  assert.deepEqual(byReason(verdicts), [
+    { reason: 'BeforeBaseline', count: 2, portIds: ['p2', 'p3'] },
+    { reason: 'StatusNotAllowed', count: 1, portIds: ['p1'] },
+    { reason: 'VmNotFound', count: 1, portIds: [] },
   ])
+  assert.equal(byReason(verdicts), byReason(verdicts), 'the same verdicts are grouped once')
+})
+
+test('verdicts of several reasons keep their order', () => {
+  const of = (...reasons: string[]) =>
+    verdictsOf(verdicts, reason => reasons.includes(reason)).map(({ portId }) => portId)
+  assert.deepEqual(of('BeforeBaseline', 'StatusNotAllowed'), ['p1', 'p2', 'p3'])
+  assert.deepEqual(of('VmNotFound', 'BeforeBaseline'), ['p2', undefined, 'p3'])
+  assert.deepEqual(of('Selected'), [])
 })
 
 const v6: SelectedSubnet = { ...storage, id: 'v6', cidr: 'fd00::/64' }

@@ -33,10 +33,32 @@ export function subjectOf({ portId, vm, vmName = vm }: Verdict): string {
 /** Leaves room for the reason in the status. */
 const maxVmName = 63
 
-export function countByReason(verdicts: readonly Verdict[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const { reason } of verdicts) counts[reason] = (counts[reason] ?? 0) + 1
-  return Object.fromEntries(Object.entries(counts).sort())
+/** The verdicts of one reason. */
+export interface ReasonGroup {
+  reason: VerdictReason
+  count: number
+  /** Of the verdicts on ports. */
+  portIds: readonly string[]
+}
+
+const groups = new WeakMap<readonly Verdict[], readonly ReasonGroup[]>()
+
+/** In the order of their reasons. An unchanged cloud returns the same verdicts, which are grouped once. */
+export function byReason(verdicts: readonly Verdict[]): readonly ReasonGroup[] {
+  const known = groups.get(verdicts)
+  if (known) return known
+  const grouped = [...Map.groupBy(verdicts, ({ reason }) => reason)].map(([reason, all]) => ({
+    ...{ reason, count: all.length },
+    portIds: all.flatMap(({ portId }) => portId ?? []),
+  }))
+  grouped.sort((a, b) => (a.reason < b.reason ? -1 : 1))
+  groups.set(verdicts, grouped)
+  return grouped
+}
+
+/** Verdicts with some of the reasons, in their order. Most are selected ports, which nobody reads one by one. */
+export function verdictsOf(verdicts: readonly Verdict[], has: (reason: VerdictReason) => boolean): readonly Verdict[] {
+  return byReason(verdicts).some(({ reason }) => has(reason)) ? verdicts.filter(({ reason }) => has(reason)) : []
 }
 
 export interface Refusal {

@@ -19,16 +19,16 @@ import { type InspectContext, type InspectDeps, type Inspection, inspect } from 
 import type { Locks } from './locks.ts'
 import type { NodeWatch } from './node-watch.ts'
 import type { CloudState } from './observe.ts'
-import type { DeliveredNode, Observed } from './observed-state.ts'
+import type { DeliveredNode } from './observed-state.ts'
 import type { PendingDeletions } from './pending-deletions.ts'
 import type { Plan } from './plan.ts'
-import { isReady, type Records } from './records.ts'
+import type { Records } from './records.ts'
 import { isRemoving, type Snapshot, type Snapshots } from './snapshots.ts'
 import type { StatusWatch } from './status-watch.ts'
 import { SyncError } from './sync-error.ts'
 import { type Findings, stateOf } from './sync-outcome.ts'
 import { type DownPortDecision, decideDownPorts } from './sync-schedule.ts'
-import { byReason } from './verdicts.ts'
+import { undelivered, unreadyPorts } from './unready-ports.ts'
 import { selectedIds } from './vms.ts'
 
 export interface SyncDeps extends InspectDeps {
@@ -152,32 +152,6 @@ function snapshotOf(
     serverIds: selectedIds(cloudState.vms),
     ports: cloudState.ports,
   }
-}
-
-/** The selected ports that are not delivered, or that their node has not configured. */
-function unreadyPorts({ nodes, verdicts }: Findings, result: DeliveryResult): string[] {
-  const unready = new Set(undelivered(result))
-  // All interfaces of a configured node are ready. To compare each of thousands would cost more than the rest of a sync.
-  const configured = new Set(nodes.flatMap(({ nodeName, state }) => (state === 'Configured' ? [nodeName] : [])))
-  for (const { node } of result.nodes)
-    if (!configured.has(node.nodeName))
-      for (const nic of node.interfaces) if (nic.portId !== undefined && !isReady(nic, node)) unready.add(nic.portId)
-  if (unready.size === 0) return []
-  const selected = byReason(verdicts).find(({ reason }) => reason === 'Selected')
-  return selected?.portIds.filter(id => unready.has(id)) ?? []
-}
-
-const undeliveredPorts = new WeakMap<Plan, readonly string[]>()
-
-/** An unchanged cloud and cluster return the same plan: their ports are compared once. */
-function undelivered({ plan, observed: { ports, delivered } }: { plan: Plan; observed: Observed }): readonly string[] {
-  const before = undeliveredPorts.get(plan)
-  if (before) return before
-  const known = new Set<string | undefined>()
-  for (const { interfaces } of delivered) for (const { portId } of interfaces) known.add(portId)
-  const found = ports.flatMap(({ id }) => (known.has(id) ? [] : id))
-  undeliveredPorts.set(plan, found)
-  return found
 }
 
 /** Notes the records. They are sent to the inventory after the status is written. */

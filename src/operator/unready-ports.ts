@@ -1,6 +1,14 @@
 /**
- * Since when each selected port of an object is not ready. A restarted operator, or a new leader, starts to count again.
+ * The selected ports of an object that are not ready, and since when. A restarted operator, or a new leader, starts to count
+ * again.
  */
+import type { DeliveryResult } from './deliver-plan.ts'
+import type { Observed } from './observed-state.ts'
+import type { Plan } from './plan.ts'
+import { isReady } from './records.ts'
+import type { Findings } from './sync-outcome.ts'
+import { byReason } from './verdicts.ts'
+
 export interface UnreadyPorts {
   /** Replaces the ports of an object that are not ready. */
   update(config: string, portIds: readonly string[]): void
@@ -26,4 +34,38 @@ export function createUnreadyPorts(now: () => Date): UnreadyPorts {
     configs: () => since.keys(),
     forget: config => void since.delete(config),
   }
+}
+
+/** The selected ports that are not delivered, or that their node has not configured. */
+export function unreadyPorts(
+  { nodes, verdicts }: Pick<Findings, 'nodes' | 'verdicts'>,
+  result: Pick<DeliveryResult, 'nodes'> & Planned,
+): string[] {
+  const unready = new Set(undelivered(result))
+  // All interfaces of a configured node are ready. To compare each of thousands would cost more than the rest of a sync.
+  const configured = new Set(nodes.flatMap(({ nodeName, state }) => (state === 'Configured' ? [nodeName] : [])))
+  for (const { node } of result.nodes)
+    if (!configured.has(node.nodeName))
+      for (const nic of node.interfaces) if (nic.portId !== undefined && !isReady(nic, node)) unready.add(nic.portId)
+  if (unready.size === 0) return []
+  const selected = byReason(verdicts).find(({ reason }) => reason === 'Selected')
+  return selected?.portIds.filter(id => unready.has(id)) ?? []
+}
+
+interface Planned {
+  plan: Plan
+  observed: Observed
+}
+
+const undeliveredPorts = new WeakMap<Plan, readonly string[]>()
+
+/** An unchanged cloud and cluster return the same plan: their ports are compared once. */
+export function undelivered({ plan, observed: { ports, delivered } }: Planned): readonly string[] {
+  const before = undeliveredPorts.get(plan)
+  if (before) return before
+  const known = new Set<string | undefined>()
+  for (const { interfaces } of delivered) for (const { portId } of interfaces) known.add(portId)
+  const found = ports.flatMap(({ id }) => (known.has(id) ? [] : id))
+  undeliveredPorts.set(plan, found)
+  return found
 }

@@ -9,7 +9,7 @@ import type { RenumberStatus } from '../contract/renumber-status.ts'
 import type { EventsState } from './events/cloud-events.ts'
 import type { Findings, SyncOutcome } from './sync-outcome.ts'
 import { orphanedTexts } from './targets.ts'
-import { byReason, verdictsOf } from './verdicts.ts'
+import { byReason, verdictsWith } from './verdicts.ts'
 
 export type ConditionUpdate = Pick<ConditionStatus, 'type' | 'status'> & { reason: string; message: string }
 
@@ -42,7 +42,7 @@ function readyText({ findings, changed }: SyncOutcome): string {
 /** Derived from the error, the other conditions and the verdicts, so that it never contradicts them. */
 function degraded({ error, findings }: SyncOutcome, others: readonly ConditionUpdate[]): ConditionUpdate {
   const isAffected = ({ reason }: { reason: string }) => needsAttention(reason)
-  const affected = [...others.filter(isAffected), ...verdictsOf(findings?.verdicts ?? [], needsAttention)]
+  const affected = [...others.filter(isAffected), ...verdictsWith(findings?.verdicts ?? [], needsAttention)]
   const [first] = error ? [error] : affected
   if (!first) return { type: 'Degraded', status: 'False', reason: 'Healthy', message: 'the last sync had no errors' }
   const message = error?.message ?? [...new Set(affected.map(one => one.message))].slice(0, 10).join('; ')

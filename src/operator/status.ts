@@ -14,7 +14,7 @@ import type { EventsState } from './events/cloud-events.ts'
 import { maxRemovalsOnHold } from './removals.ts'
 import type { NodeState, SyncOutcome } from './sync-outcome.ts'
 import { targetsOf } from './targets.ts'
-import { byReason, subjectOf, type Verdict, verdictsOf } from './verdicts.ts'
+import { byReason, subjectOf, type Verdict, verdictsWith } from './verdicts.ts'
 
 const maxMessageLength = 2_048
 const maxErrorLength = 4_096
@@ -92,7 +92,7 @@ function portsSummary(verdicts: readonly Verdict[]): OpenstackConfigStatus['port
   )
   const total = counts.reduce((sum, [, ports]) => sum + ports, 0)
   const { Selected: taken = 0, ...skipped } = Object.fromEntries(counts)
-  const first = verdictsOf(verdicts, reason => verdictKind(reason) === 'ignored')
+  const first = verdictsWith(verdicts, reason => verdictKind(reason) === 'ignored')
   return {
     ...{ total, taken },
     ...(Object.keys(skipped).length > 0 && { skipped }),

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Port } from './cloud.ts'
 import type { SelectedSubnet, SelectionRules } from './observed-state.ts'
 import { aNic, aPort, baseline, me, observed, planNodes, planText, storage } from './plan.fixture.ts'
-import { addressesIn, byCreation, byReason, interfaceOf, refusalOfNew, verdictsOf } from './verdicts.ts'
+import { addressesIn, byCreation, byReason, interfaceOf, refusalOfNew, verdictsWith } from './verdicts.ts'
 
 const rules: SelectionRules = { allowedStatuses: ['ACTIVE'], owners: ['compute:*', 'trunk:subport'], baseline }
 const reasonOf = (port: Partial<Port>, more: Partial<SelectionRules> = {}) =>
@@ -79,7 +79,7 @@ test('verdicts are grouped by reason, in the order of the alphabet', () => {
 
 test('verdicts of several reasons keep their order', () => {
   const of = (...reasons: string[]) =>
-    verdictsOf(verdicts, reason => reasons.includes(reason)).map(({ portId }) => portId)
+    verdictsWith(verdicts, reason => reasons.includes(reason)).map(({ portId }) => portId)
   assert.deepEqual(of('BeforeBaseline', 'StatusNotAllowed'), ['p1', 'p2', 'p3'])
   assert.deepEqual(of('VmNotFound', 'BeforeBaseline'), ['p2', undefined, 'p3'])
   assert.deepEqual(of('Selected'), [])

@@ -57,7 +57,10 @@ export function byReason(verdicts: readonly Verdict[]): readonly ReasonGroup[] {
 }
 
 /** Verdicts with some of the reasons, in their order. Most are selected ports, which nobody reads one by one. */
-export function verdictsOf(verdicts: readonly Verdict[], has: (reason: VerdictReason) => boolean): readonly Verdict[] {
+export function verdictsWith(
+  verdicts: readonly Verdict[],
+  has: (reason: VerdictReason) => boolean,
+): readonly Verdict[] {
   return byReason(verdicts).some(({ reason }) => has(reason)) ? verdicts.filter(({ reason }) => has(reason)) : []
 }
 

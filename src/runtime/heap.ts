@@ -26,10 +26,23 @@ function allowGrowth(percent: number): void {
 
 /** The longer a collection takes, the fewer there should be. A large heap grows by 30 MiB before the next one. */
 function collectLargeHeapsLess(): void {
+  onCollection(kind => {
+    if (kind === 'major') allowGrowth(growthPercent(process.memoryUsage().heapUsed))
+  })
+}
+
+const collectionKinds = new Map([
+  [constants.NODE_PERFORMANCE_GC_MAJOR, 'major'],
+  [constants.NODE_PERFORMANCE_GC_MINOR, 'minor'],
+  [constants.NODE_PERFORMANCE_GC_INCREMENTAL, 'incremental'],
+  [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
+])
+
+/** Calls back after every collection, also of several that Node reports together. */
+export function onCollection(callback: (kind: string, seconds: number) => void): void {
   const observer = new PerformanceObserver(list => {
-    const entries = list.getEntries() as (PerformanceEntry & { detail: { kind: number } })[]
-    if (entries.some(({ detail }) => detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR))
-      allowGrowth(growthPercent(process.memoryUsage().heapUsed))
+    for (const { detail, duration } of list.getEntries() as (PerformanceEntry & { detail: { kind: number } })[])
+      callback(collectionKinds.get(detail.kind) ?? 'other', duration / 1_000)
   })
   observer.observe({ entryTypes: ['gc'] })
 }

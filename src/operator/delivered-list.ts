@@ -4,7 +4,7 @@
  *
  * Without a stream, every write makes the list outdated, and so does the end of the stream: the next reader asks Viola.
  */
-import { areComplete, completeInterfaces, type Interface, specHash, toWireInterface } from '../contract/interfaces.ts'
+import { areComplete, completeInterfaces, toWireInterface, withoutNames } from '../contract/interfaces.ts'
 import { equalJson } from '../contract/json.ts'
 import type { DeliveredNode } from './observed-state.ts'
 import type {
@@ -62,12 +62,10 @@ export function withDeliveredList(
   const writing = new Map<string, NodeToWrite>()
   /** The last read that others may share, and what had outdated lists before it. */
   let current: { before: number; list: Promise<DeliveredNodes> } | undefined
-  /** A node that we write is known before its event comes. */
-  const knownNode: KnownNode = nodeName => {
-    const before = known?.byName.get(nodeName)
-    const sent = writing.get(nodeName)
-    return sent ? { ...toDelivered(sent, before), specHash: sentHash(sent) } : before
-  }
+  const knownNode: KnownNode = nodeName => ({
+    delivered: known?.byName.get(nodeName),
+    sent: writing.get(nodeName)?.interfaces,
+  })
 
   async function read(signal: AbortSignal | undefined): Promise<DeliveredNodes> {
     const [readAt, before] = [now(), outdated]
@@ -136,7 +134,7 @@ export function withDeliveredList(
   /** Reports whether a changed node has the config of a POST under way. Its answer then has nothing to add. */
   function isBeingWritten(node: DeliveredNode, before: DeliveredNode | undefined): boolean {
     const sent = writing.get(node.nodeName)
-    if (!sent || before?.specHash === node.specHash || sentHash(sent) !== node.specHash) return false
+    if (!sent || before?.specHash === node.specHash || !hasConfig(node, sent)) return false
     writing.delete(node.nodeName)
     return true
   }
@@ -171,11 +169,12 @@ export function withDeliveredList(
         if (current === started) current = undefined
       })
     },
-    async post(nodes, ...request) {
+    async post(toWrite, ...request) {
+      const nodes = toWrite.map(withCompleteInterfaces)
       let isKnown = false
       for (const node of nodes) writing.set(node.nodeName, node)
       try {
-        const outcome = await viola.post(nodes, ...request)
+        const outcome = await viola.post(toWrite, ...request)
         isKnown = noteAccepted(nodes, outcome)
         return outcome
       } finally {
@@ -211,30 +210,26 @@ function withReported({ status: _, providerName: __, ...config }: DeliveredNode,
   return { ...config, ...reported(node) }
 }
 
-const sentHashes = new WeakMap<NodeToWrite, string>()
-
-/** The hash that Viola computes for a node of a POST. */
-function sentHash(node: NodeToWrite): string {
-  const { nodeName, instanceId } = node
-  const hash = sentHashes.get(node) ?? specHash({ nodeName, instanceId, interfaces: interfacesOf(node) })
-  sentHashes.set(node, hash)
-  return hash
+/** The interfaces as Viola completes them: usually those that were planned, as the same objects. */
+function withCompleteInterfaces(node: NodeToWrite): NodeToWrite {
+  const wire = node.interfaces.map(toWireInterface)
+  return areComplete(wire) ? node : { ...node, interfaces: completeInterfaces(wire).interfaces }
 }
 
-/** The interfaces as Viola completes them: usually those that were planned, as the same objects. */
-function interfacesOf({ interfaces }: NodeToWrite): Interface[] {
-  const wire = interfaces.map(toWireInterface)
-  return areComplete(wire) ? interfaces : completeInterfaces(wire).interfaces
+/** Reports whether a node has the config that was sent. The names of interfaces are no part of it. */
+function hasConfig({ interfaces, instanceId = '' }: DeliveredNode, sent: NodeToWrite): boolean {
+  if (instanceId !== (sent.instanceId ?? '')) return false
+  return interfaces === sent.interfaces || equalJson(interfaces.map(withoutNames), sent.interfaces.map(withoutNames))
 }
 
 /** A node that Viola just accepted. It reports the generation later: until then it is the next one. */
 function toDelivered(node: NodeToWrite, before: DeliveredNode | undefined): Omit<DeliveredNode, 'specHash'> {
-  const { nodeName, instanceId, instanceName } = node
+  const { nodeName, instanceId, instanceName, interfaces } = node
   const { providerName, status, generation = 0 } = before ?? {}
   return {
     nodeName,
     generation: generation + 1,
-    interfaces: interfacesOf(node),
+    interfaces,
     ...(instanceId !== undefined && { instanceId }),
     ...(instanceName !== undefined && { instanceName }),
     ...(providerName !== undefined && { providerName }),

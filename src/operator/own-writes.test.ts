@@ -26,8 +26,8 @@ test('without a stream, a list is read again after a write, also after one that 
 })
 
 function aNode(nodeName: string, source: string): NodeToWrite {
-  const nic = { index: 0, name: 'multinic0', macAddress: 'fa:16:3e:00:00:01', portId: 'port-0', source }
-  return { nodeName, interfaces: [nic] }
+  const nic = { index: 0, name: 'multinic0', macAddress: 'fa:16:3e:00:00:01', portId: 'port-0' }
+  return { nodeName, interfaces: [{ ...nic, source, subnetName: 'blue' }] }
 }
 
 test('with a stream, a node that we write is in the list at once, and its event concerns nobody', async () => {
@@ -51,18 +51,23 @@ test('with a stream, a node that we write is in the list at once, and its event 
   assert.equal(viola.lists(), 1)
 })
 
+interface OwnEvent {
+  generation: number
+  type?: string
+  /** What the cluster has. Default: what was sent. */
+  stored?: (node: ViolaNodeConfig) => ViolaNodeConfig
+}
+
+const anotherNic = { id: 1, name: 'multinic1', macAddress: 'fa:16:3e:00:00:99' }
+
 /** Posts a node. Viola reports `event` and answers when the client has read it. */
 async function postWithEvent(
   { viola, watch }: Awaited<ReturnType<typeof aListedViola>>,
-  {
-    generation,
-    type = 'updated',
-    hash,
-  }: { generation: number; type?: string; hash: (node: ViolaNodeConfig) => string },
+  { generation, type = 'updated', stored = node => node }: OwnEvent,
 ) {
   viola.onPost = node => {
-    const { interfaces } = node
-    const reported = { nodeName: node.nodeName, specHash: hash(node), generation, interfaces }
+    const { nodeName, instanceId, interfaces } = stored(node)
+    const reported = { nodeName, instanceId, interfaces, specHash: hashOfSent(stored(node)), generation }
     for (const stream of viola.streams) sendEvent(stream, type, reported)
     return { nodeName: node.nodeName, action: 'updated', specHash: hashOfSent(node) }
   }
@@ -79,7 +84,7 @@ test('what is delivered has the interfaces that were planned, as the same object
   const node = aNode('worker-2', 'ns/a')
   viola.onPost = ({ nodeName }) => ({ nodeName, action: 'updated', specHash: `${nodeName} 2` })
   await viola.client.post([node])
-  const withEvent = await postWithEvent(given, { generation: 2, hash: hashOfSent })
+  const withEvent = await postWithEvent(given, { generation: 2 })
   const { nodes } = await viola.client.list(undefined, { maxAgeMs: minute })
   assert.deepEqual([viola.lists(), nodes.length], [1, 2])
   assert.equal(nodes[0]?.interfaces, withEvent.interfaces)
@@ -98,16 +103,31 @@ test('a node that Viola completes is delivered as it completes it', async () => 
 test('an event of our own write that comes before the answer is no change of somebody else', async () => {
   await using given = await aListedViola()
   const { viola, watch } = given
-  await postWithEvent(given, { generation: 5, hash: hashOfSent })
+  await postWithEvent(given, { generation: 5 })
   assert.deepEqual(watch.concerned, [[]])
   assert.deepEqual(await statesOf(viola), ['worker-1 5 undefined', 'worker-2 1 Pending'])
   assert.equal(viola.lists(), 1)
 })
 
+test('an event of our own write without the names of its interfaces has them as the cluster has them', async () => {
+  await using given = await aListedViola()
+  const { viola, watch } = given
+  const withoutNames = (node: ViolaNodeConfig) => ({
+    ...node,
+    interfaces: node.interfaces.map(({ subnetName: _, ...nic }) => nic),
+  })
+  await postWithEvent(given, { generation: 2, stored: withoutNames })
+  assert.deepEqual(watch.concerned, [[]])
+  const { nodes } = await viola.client.list(undefined, { maxAgeMs: minute })
+  const [nic] = nodes[0]?.interfaces ?? []
+  assert.deepEqual([viola.lists(), nic?.portId, nic?.subnetName], [1, 'port-0', undefined])
+})
+
 for (const [name, event] of [
-  ['another config', { generation: 2, hash: () => 'of somebody else' }],
-  ['a deletion', { generation: 1, type: 'deleted', hash: () => 'worker-1 1' }],
-] as const)
+  ['another config', { generation: 2, stored: node => ({ ...node, interfaces: [...node.interfaces, anotherNic] }) }],
+  ['another VM', { generation: 2, stored: node => ({ ...node, instanceId: 'another' }) }],
+  ['a deletion', { generation: 1, type: 'deleted' }],
+] as const satisfies [string, OwnEvent][])
   test(`an event with ${name} before the answer to our write makes the list outdated`, async () => {
     await using given = await aListedViola()
     const { viola, watch } = given

@@ -77,10 +77,12 @@ export interface ViolaApi {
   watchNodeConfigs(signal: AbortSignal, known?: KnownNode): AsyncIterable<NodeConfigEvent>
 }
 
-/** A node whose config is known keeps its interfaces, as the same objects. */
-export type KnownNode = (nodeName: string) => KnownConfig | undefined
-
-export type KnownConfig = Pick<DeliveredNode, 'specHash' | 'generation' | 'interfaces'>
+/** A node whose interfaces are known keeps them, as the same objects. */
+export type KnownNode = (nodeName: string) => {
+  delivered?: Pick<DeliveredNode, 'specHash' | 'generation' | 'interfaces'> | undefined
+  /** Of a POST under way: the node may have them already. */
+  sent?: Interface[] | undefined
+}
 
 /** `synced` is the first: whether the last list still has the version of the cluster. Then every change of a node config. */
 export type NodeConfigEvent =
@@ -297,7 +299,7 @@ async function readPage(
   body: unknown,
   into: Map<string, DeliveredNode>,
   before: ReadonlyMap<string, DeliveredNode> = new Map(),
-  known: KnownNode = () => undefined,
+  known: KnownNode = () => ({}),
 ): Promise<void> {
   const items = (body as { items?: unknown } | null | undefined)?.items
   if (!Array.isArray(items)) throw unusable()
@@ -313,9 +315,9 @@ async function readPage(
   if (items.length > 0 && into.size === count) throw new ViolaError('viola: the list repeats its node configs')
 }
 
-function readNode(item: unknown, known: KnownNode = () => undefined): DeliveredNode {
-  const unchanged = withSameConfig(item, known)
-  const parsed = violaNode.safeParse(unchanged ? { ...(item as object), interfaces: [] } : item)
+function readNode(item: unknown, known: KnownNode = () => ({})): DeliveredNode {
+  const knownOnes = knownInterfaces(item, known)
+  const parsed = violaNode.safeParse(knownOnes ? { ...(item as object), interfaces: [] } : item)
   if (!parsed.success) throw unusable()
   const { interfaces, nodeName, instanceId, instanceName, specHash, generation, status, editedBy } = parsed.data
   const providerName = shownName(parsed.data.providerName ?? '')
@@ -323,7 +325,7 @@ function readNode(item: unknown, known: KnownNode = () => undefined): DeliveredN
     nodeName,
     specHash,
     generation,
-    interfaces: unchanged?.interfaces ?? fromWireInterfaces(interfaces).map(withSharedTexts),
+    interfaces: knownOnes ?? fromWireInterfaces(interfaces).map(withSharedTexts),
     ...(instanceId !== undefined && { instanceId }),
     ...(instanceName !== undefined && { instanceName }),
     ...(providerName && { providerName }),
@@ -334,15 +336,17 @@ function readNode(item: unknown, known: KnownNode = () => undefined): DeliveredN
 
 /** A list is compared and not believed: it shows what the cluster really has. */
 function withKnownInterfaces(node: DeliveredNode, known: KnownNode): DeliveredNode {
-  const { interfaces } = known(node.nodeName) ?? {}
-  return interfaces && equalJson(interfaces, node.interfaces) ? { ...node, interfaces } : node
+  const { delivered, sent } = known(node.nodeName)
+  const interfaces = [sent, delivered?.interfaces].find(one => one && equalJson(one, node.interfaces))
+  return interfaces ? { ...node, interfaces } : node
 }
 
-/** The known node of this name, if the item claims to have its config. */
-function withSameConfig(item: unknown, known: KnownNode): KnownConfig | undefined {
-  const { nodeName, specHash, generation } = (item ?? {}) as Partial<DeliveredNode>
-  const before = typeof nodeName === 'string' ? known(nodeName) : undefined
-  return before?.specHash === specHash && before?.generation === generation ? before : undefined
+/** The interfaces of an item that claims to have the config that is delivered, or that has what is being sent. */
+function knownInterfaces(item: unknown, known: KnownNode): Interface[] | undefined {
+  const { nodeName, specHash, generation, interfaces } = (item ?? {}) as Partial<DeliveredNode>
+  const { delivered, sent } = typeof nodeName === 'string' ? known(nodeName) : {}
+  if (delivered && delivered.specHash === specHash && delivered.generation === generation) return delivered.interfaces
+  return sent && equalJson(sent.map(toWireInterface), interfaces) ? sent : undefined
 }
 
 const repeating = ['cidr', 'gateway', 'networkId', 'networkName', 'subnetId', 'subnetName', 'source'] as const

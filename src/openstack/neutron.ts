@@ -35,7 +35,7 @@ export interface Neutron {
 const field = z.string().max(255)
 const text = field.nullish()
 const portShape = z
-  .looseObject({
+  .object({
     id: field,
     network_id: field,
     mac_address: field,
@@ -43,14 +43,14 @@ const portShape = z
     device_id: text,
     device_owner: text,
     fixed_ips: z
-      .array(z.looseObject({ subnet_id: field, ip_address: field }))
+      .array(z.object({ subnet_id: field, ip_address: field }))
       .max(256)
       .nullish(),
     created_at: text,
     // Nothing is delivered by them: a cloud with others than we know loses no port.
     port_security_enabled: z.boolean().nullish().catch(undefined),
     allowed_address_pairs: z
-      .array(z.looseObject({ ip_address: field, mac_address: field }))
+      .array(z.object({ ip_address: field, mac_address: field }))
       .max(256)
       .nullish()
       .catch(undefined),
@@ -78,14 +78,14 @@ const portShape = z
     }),
   )
 const subnetShape = z
-  .looseObject({
+  .object({
     id: field,
     name: text,
     network_id: field,
     cidr: field,
     gateway_ip: text,
     host_routes: z
-      .array(z.looseObject({ destination: field, nexthop: field }))
+      .array(z.object({ destination: field, nexthop: field }))
       .max(1_000)
       .nullish(),
   })
@@ -100,7 +100,7 @@ const subnetShape = z
     }),
   )
 const networkShape = z
-  .looseObject({ id: field, name: text, mtu: z.int().nullish(), shared: z.boolean().nullish() })
+  .object({ id: field, name: text, mtu: z.int().nullish(), shared: z.boolean().nullish() })
   .transform(
     ({ id, name, mtu, shared }): NeutronNetwork => ({
       ...{ id, name: name ?? '', shared: shared === true },

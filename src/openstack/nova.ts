@@ -23,18 +23,18 @@ export interface Nova {
 /** Ids, names and metadata are not longer. */
 const text = z.string().max(255)
 const serverShape = z
-  .looseObject({ id: text, name: text.nullish(), metadata: z.record(text, text).nullish() })
+  .object({ id: text, name: text.nullish(), metadata: z.record(text, text).nullish() })
   .transform((server): Server => ({ id: server.id, name: server.name ?? '', metadata: server.metadata ?? {} }))
-const oneShape = z.looseObject({ server: serverShape })
-const interfacesShape = z.looseObject({
+const oneShape = z.object({ server: serverShape })
+const interfacesShape = z.object({
   interfaceAttachments: z.array(
     z
-      .looseObject({ port_id: text, mac_addr: text })
+      .object({ port_id: text, mac_addr: text })
       .transform(({ port_id, mac_addr }): Attachment => ({ portId: port_id, macAddress: mac_addr.toLowerCase() })),
   ),
 })
 
-const actionsShape = z.looseObject({ instanceActions: z.array(z.looseObject({ action: text })) })
+const actionsShape = z.object({ instanceActions: z.array(z.object({ action: text })) })
 
 const headers = { 'x-openstack-nova-api-version': '2.1', 'openstack-api-version': 'compute 2.1' }
 /** The first microversion that returns the actions of deleted servers. */

@@ -10,7 +10,7 @@ import { flatMapSteps, inTurns } from '../runtime/event-loop.ts'
 
 export type Query = [string, string][]
 
-const link = z.looseObject({ rel: z.string().max(64), href: z.string().max(8192) })
+const link = z.object({ rel: z.string().max(64), href: z.string().max(8192) })
 /** A list has `next` and `previous`. Entries beyond that are not even validated. */
 const linksShape = z.preprocess(links => (Array.isArray(links) ? links.slice(0, 4) : links), z.array(link).nullish())
 type Links = z.infer<typeof linksShape>
@@ -119,7 +119,7 @@ export async function parsedPage<T>(
   keep: (item: T) => boolean,
 ): Promise<Page<T>> {
   const what = `the list of ${collection}`
-  const outer = z.looseObject({ [collection]: z.unknown(), [`${collection}_links`]: linksShape })
+  const outer = z.object({ [collection]: z.unknown(), [`${collection}_links`]: linksShape })
   const result = outer.safeParse(body)
   const { [collection]: entries, [`${collection}_links`]: links } = result.data ?? {}
   if (!Array.isArray(entries)) throw unusable(service, `${what} has invalid fields: ${collection}`)

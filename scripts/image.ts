@@ -41,13 +41,15 @@ const program = '/opt/multinic/multinic.mjs'
  * the WebAssembly of undici once: the second time takes more memory than its code is worth.
  */
 const node = ['/usr/bin/node', '--max-semi-space-size=2', '--liftoff-only']
+/** A collection of a process at rest halves the young generation, and heap.ts does not let it grow again. */
+const keptYoung = '--min-semi-space-size=2'
 /**
  * Each thread that helps with a collection keeps memory of its own, also in the small young generation. The last compiler of V8
  * takes a processor and memory from a sync, and pays off only with many thousands of VMs: it waits ten times as long.
  */
 const smallHeap = [...node, '--v8-pool-size=1', '--no-parallel-scavenge', '--invocation-count-for-turbofan=30000']
 /** Without an initial size, V8 collects the heap of a first sync four times before it is as large as it has to be. */
-const firstSyncMiB = 32
+const firstSyncMiB = 40
 
 export const recipes = {
   services: {
@@ -62,7 +64,7 @@ export const recipes = {
     entrypoint: [...node, '--optimize-for-size', program],
     // The operator and the controller limit their heaps themselves (src/runtime/heap.ts); optimizing for size slows them down.
     entrypoints: {
-      'multinic-operator': [...smallHeap, `--initial-old-space-size=${firstSyncMiB}`, program],
+      'multinic-operator': [...smallHeap, keptYoung, `--initial-old-space-size=${firstSyncMiB}`, program],
       'multinic-controller': [...smallHeap, program],
     },
     // By default every thread of Node has its own malloc arena and returns little of it; large bodies, which arrive in pieces

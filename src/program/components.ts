@@ -8,7 +8,7 @@ import { programLanguage } from '../cli/program.ts'
 import type { OperatorApiDeps } from '../operator/app.ts'
 import { emptyCoreDumps } from '../runtime/core-dump.ts'
 import { environment } from '../runtime/env.ts'
-import { keepHeapSmall } from '../runtime/heap.ts'
+import { collectStartup, keepHeapSmall } from '../runtime/heap.ts'
 import type { Access } from '../server/access.ts'
 import { createLog, type Level, type Log } from '../telemetry/log.ts'
 
@@ -27,6 +27,7 @@ export function addComponentCommands(program: Command): void {
     const inventory = elsewhere ? undefined : await startInventory({ ...context, addRoutes })
     const onApi = (it: OperatorApiDeps) => {
       answering = it
+      collectStartup()
     }
     try {
       await runOperator({ ...context, onApi, ...(inventory ? { recorder: inventory.recorder } : {}) })

@@ -9,7 +9,7 @@ const heap = new URL('heap.ts', import.meta.url)
 /** 40 MiB become garbage. Prints whether they are collected within `ms`. */
 const program = (work: string, ms: number, before: string) => `
   import { runInNewContext } from 'node:vm'
-  const { keepHeapSmall, returnMemoryInPauses } = await import('${heap}')
+  const { collectStartup, keepHeapSmall, returnMemoryInPauses } = await import('${heap}')
   keepHeapSmall()
   const mib = () => process.memoryUsage().heapUsed / 2 ** 20
   const fill = mebibytes => Array.from({ length: mebibytes * 2 ** 17 }, (_, n) => n + 0.5)
@@ -53,6 +53,10 @@ test('a process that works now and then returns the memory of its garbage', () =
 
 test('a process that works most of the time is not held up by a collection', () => {
   assert.deepEqual(run(workFor(15), 2_000), { isReturned: false })
+})
+
+test('what loading the program left is collected at once', () => {
+  assert.deepEqual(run(`${workFor(15)}; collectStartup()`, 0), { isReturned: true })
 })
 
 test('a large heap grows by more before it is collected, but not by more than half', () => {

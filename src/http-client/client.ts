@@ -9,7 +9,7 @@ import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request as send } from 'undici'
 import { truncate } from '../contract/truncate.ts'
 import { isLinkLocal, urlOf } from '../contract/url.ts'
-import { BodyError, type BodyLimits, maxElements, parseJson, readBody } from '../runtime/bounded-body.ts'
+import { BodyError, type BodyLimits, maxElements, parseJson, readBody, readChunks } from '../runtime/bounded-body.ts'
 import { isUntrusted } from '../runtime/certificate-errors.ts'
 import { explain } from '../runtime/errors.ts'
 import { retry } from '../runtime/retry.ts'
@@ -58,14 +58,15 @@ export interface HttpRequest {
   accept?: (status: number) => boolean
   /** Accepts a 2xx answer whose body is not JSON. `body` is undefined then. */
   anyBody?: boolean
-  /** Leaves a 2xx body unparsed and its elements uncounted: the caller compares the bytes first. */
+  /** Leaves a 2xx body in chunks, unparsed and its elements uncounted: the caller compares the bytes first. */
   unread?: boolean
 }
 
 export interface HttpAnswer {
   status: number
   headers: Record<string, string | string[] | undefined>
-  bytes: Buffer
+  /** The body of an unread answer, otherwise empty. */
+  chunks: readonly Buffer[]
   body: unknown
 }
 
@@ -108,10 +109,10 @@ export function createHttp(options: HttpOptions): Http {
       })
       const isUnread = request.unread === true && answer.statusCode < 300 && accept(answer.statusCode)
       const bodyLimits = isUnread ? { bytes: limits.bytes } : limits
-      const bytes = await readBody(answer.body, bodyLimits).finally(() => answer.body.destroy())
+      const chunks = await readChunks(answer.body, bodyLimits).finally(() => answer.body.destroy())
       status = statusClass(answer.statusCode)
-      if (isUnread) return { status: answer.statusCode, headers: answer.headers, bytes, body: undefined }
-      return toAnswer(request, answer.statusCode, answer.headers, bytes, accept)
+      if (isUnread) return { status: answer.statusCode, headers: answer.headers, chunks, body: undefined }
+      return toAnswer(request, answer.statusCode, answer.headers, Buffer.concat(chunks), accept)
     } catch (error) {
       throw error instanceof ServiceError ? error : callError(request, error, timeout.aborted)
     } finally {
@@ -150,7 +151,7 @@ export function createHttp(options: HttpOptions): Http {
     const isOptional = status >= 300 || request.anyBody === true || !accept(status)
     const body = bytes.length === 0 ? undefined : parsed(bytes, isOptional)
     if (accept(status)) {
-      return { status, headers, bytes, body }
+      return { status, headers, chunks: [], body }
     }
     const requestId = requestIdIn(headers)
     const detail = detailOf(body)

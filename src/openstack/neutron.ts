@@ -148,18 +148,19 @@ export function createNeutron(session: Session, pages: PageCache = createPageCac
   function list<T>(listing: Listing<T>): Promise<T[]> {
     const { collection, shape, query, ofProject, maxItems, maxPages, keep = () => true, keptBy = '', signal } = listing
     const read = async (page: Query): Promise<Page<T>> => {
-      const { bytes } = await session.get('network', {
+      const { chunks } = await session.get('network', {
         path: `/${collection}`,
         query: page,
         ofProject,
         signal,
         unread: true,
       })
-      const digest = createHash('sha256').update(keptBy).update(bytes).digest('base64')
+      const digest = digestOf(keptBy, chunks)
       const user = keptBy && cloud
       const key = `${session.key} ${user} ${ofProject ? 'own ' : ''}${collection}?${new URLSearchParams(page)}`
       const known = pages.get<T>(key, digest)
       if (known) return known
+      const bytes = Buffer.concat(chunks)
       const body = parsedBytes('neutron', `the list of ${collection}`, bytes)
       const parsed = await parsedPage('neutron', collection, shape, body, keep)
       // Objects of one project list the same pages, and each keeps the ports of its own VMs.
@@ -240,6 +241,13 @@ export function createNeutron(session: Session, pages: PageCache = createPageCac
     },
     networks: networksById,
   }
+}
+
+/** Twice as fast as SHA-256 on processors without instructions for it. */
+function digestOf(keptBy: string, chunks: readonly Buffer[]): string {
+  const hash = createHash('sha512-256').update(keptBy)
+  for (const chunk of chunks) hash.update(chunk)
+  return hash.digest('base64')
 }
 
 function fields(names: string[]): Query {

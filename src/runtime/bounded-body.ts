@@ -52,7 +52,12 @@ function hold(reading: Reading, bytes: number): void {
 const largeBytes = 64 * 1024
 
 /** Rejects with a BodyError. The caller then destroys the stream, or answers and closes the connection. */
-export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer> {
+export async function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer> {
+  return Buffer.concat(await readChunks(stream, limits))
+}
+
+/** As above, for a reader that may not need the whole body. */
+export function readChunks(stream: Readable, limits: BodyLimits): Promise<Buffer[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     const count = limits.elements === undefined ? () => undefined : elementCounter(limits.elements)
@@ -83,10 +88,9 @@ export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer> 
     }
     function onEnd(): void {
       settle()
-      const body = Buffer.concat(chunks)
-      if (body.length < largeBytes) resolve(body)
+      if (reading.size < largeBytes) resolve(chunks)
       // Large bodies that are complete at the same time are parsed in turns.
-      else void nextTurn().then(() => resolve(body))
+      else void nextTurn().then(() => resolve(chunks))
     }
     function onClose(): void {
       refuse(new BodyError('cut', 'ended before it was complete'))

@@ -4,6 +4,7 @@
  * Does not write the object's status: it returns the result.
  */
 import { interfaceHash } from '../contract/interface-hash.ts'
+import type { Interface } from '../contract/interfaces.ts'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import { giveWay, inTurns, type Steps } from '../runtime/event-loop.ts'
@@ -161,9 +162,7 @@ function* record(deps: SyncDeps, providerId: string, result: DeliveryResult): St
   const delivered = new Map(result.observed.delivered.map(node => [node.nodeName, node.interfaces]))
   for (const { action, nodeName, interfaces } of changed.values()) {
     const stored = delivery.accepted.get(nodeName)?.specHash !== undefined
-    const before = new Set(delivered.get(nodeName)?.map(interfaceHash))
-    const changedNics = interfaces.filter(nic => !before.has(interfaceHash(nic)))
-    if (action === 'send') records.noteDelivered(providerId, changedNics, stored)
+    if (action === 'send') records.noteDelivered(providerId, changedIn(interfaces, delivered.get(nodeName)), stored)
     yield
   }
   const isOnlyNode = onlyNodes(result)
@@ -182,6 +181,12 @@ function* record(deps: SyncDeps, providerId: string, result: DeliveryResult): St
   }
   for (const node of emptyNodes(deps, providerId, result))
     records.noteGone(providerId, node, 'the node has no interfaces left')
+}
+
+function changedIn(interfaces: readonly Interface[], delivered: readonly Interface[] = []): readonly Interface[] {
+  if (delivered.length === 0) return interfaces
+  const before = new Set(delivered.map(interfaceHash))
+  return interfaces.filter(nic => !before.has(interfaceHash(nic)))
 }
 
 /** Whether no other node of the cluster has the VM of a node. */

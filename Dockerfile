@@ -38,5 +38,5 @@ FROM services AS inventory
 CMD ["inventory"]
 
 FROM services AS operator
-ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--v8-pool-size=1","--no-parallel-scavenge","--invocation-count-for-turbofan=30000","--min-semi-space-size=2","--initial-old-space-size=40","/opt/multinic/multinic.mjs"]
+ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--v8-pool-size=1","--no-parallel-scavenge","--invocation-count-for-turbofan=30000","--min-semi-space-size=2","--initial-old-space-size=48","/opt/multinic/multinic.mjs"]
 CMD ["operator"]

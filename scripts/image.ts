@@ -48,8 +48,8 @@ const keptYoung = '--min-semi-space-size=2'
  * takes a processor and memory from a sync, and pays off only with many thousands of VMs: it waits ten times as long.
  */
 const smallHeap = [...node, '--v8-pool-size=1', '--no-parallel-scavenge', '--invocation-count-for-turbofan=30000']
-/** Without an initial size, V8 collects the heap of a first sync four times before it is as large as it has to be. */
-const firstSyncMiB = 40
+/** Without an initial size, V8 collects the heap of a first sync four times before it is as large as it has to be. heap.ts limits it. */
+const firstSyncMiB = 48
 
 export const recipes = {
   services: {

@@ -8,7 +8,7 @@ import { programLanguage } from '../cli/program.ts'
 import type { OperatorApiDeps } from '../operator/app.ts'
 import { emptyCoreDumps } from '../runtime/core-dump.ts'
 import { environment } from '../runtime/env.ts'
-import { collectStartup, keepHeapSmall } from '../runtime/heap.ts'
+import { collectInSmallSteps, collectStartup, keepHeapSmall } from '../runtime/heap.ts'
 import type { Access } from '../server/access.ts'
 import { createLog, type Level, type Log } from '../telemetry/log.ts'
 
@@ -16,6 +16,8 @@ export function addComponentCommands(program: Command): void {
   const { help } = messagesIn(programLanguage())
   component(program, 'operator', help.operator, async context => {
     keepHeapSmall()
+    // The first sync of 1,000 VMs fills it.
+    collectInSmallSteps(40)
     const [{ runOperator }, { serveOperatorApi }, { startInventory }] = await Promise.all([
       import('../operator/main.ts'),
       import('../operator/app.ts'),
@@ -41,6 +43,7 @@ export function addComponentCommands(program: Command): void {
   })
   component(program, 'controller', help.controller, async context => {
     keepHeapSmall()
+    collectInSmallSteps()
     await (await import('../controller/main.ts')).runNodeController(context)
   })
   component(program, 'inventory', help.inventoryServer, async context =>

@@ -27,9 +27,11 @@ const program = (work: string, ms: number, before: string) => `
 `
 
 function run(work: string, ms: number, before = ''): unknown {
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program(work, ms, before)], {
-    encoding: 'utf8',
-  })
+  return evaluate(program(work, ms, before))
+}
+
+function evaluate(code: string): unknown {
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' })
   assert.ok(stdout, stderr)
   return JSON.parse(stdout)
 }
@@ -57,6 +59,37 @@ test('a process that works most of the time is not held up by a collection', () 
 
 test('what loading the program left is collected at once', () => {
   assert.deepEqual(run(`${workFor(15)}; collectStartup()`, 0), { isReturned: true })
+})
+
+/** 8 MiB in small pieces pass through the old generation, and 1 MiB is live at a time. Prints how far the heap grows. */
+const smallPieces = (start: string) => `
+  const { collectInSmallSteps, keepHeapSmall } = await import('${heap}')
+  keepHeapSmall()
+  const { runInNewContext } = await import('node:vm')
+  const { setFlagsFromString } = await import('node:v8')
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  ${start}
+  const mib = () => process.memoryUsage().heapUsed / 2 ** 20
+  const before = mib()
+  const live = []
+  let max = before
+  for (let n = 0; n < 2_048; n++) {
+    live[n % 256] = Array.from({ length: 512 }, (_, n) => n + 0.5)
+    if (n % 16 === 0) await new Promise(done => setTimeout(done, 2))
+    max = Math.max(max, mib())
+  }
+  console.log(JSON.stringify({ grownMiB: max - before }))
+`
+
+test('in small steps, a heap grows by 4 MiB before it is collected, but one of less than the given size is not', () => {
+  const grown = (start: string) => (evaluate(smallPieces(start)) as { grownMiB: number }).grownMiB
+  const inSmallSteps = grown('collectInSmallSteps()')
+  assert.ok(inSmallSteps < 7, `grew by ${inSmallSteps} MiB`)
+  for (const start of ['', 'collectInSmallSteps(100)']) {
+    const other = grown(start)
+    assert.ok(other > 7, `grew by only ${other} MiB with "${start}"`)
+  }
 })
 
 test('a large heap grows by more before it is collected, but not by more than half', () => {

@@ -58,6 +58,24 @@ export function growthPercent(usedBytes: number): number {
   return Math.max(minGrowthPercent, Math.min(50, Math.round((100 * largeGrowth) / usedBytes)))
 }
 
+/**
+ * V8 lets every heap grow by 8 MiB and more, and keeps the pages until the process rests. This collects a heap below `largeHeap`
+ * after half of that. A heap below `fromMiB` is not collected: it is known that the work needs as much.
+ */
+export function collectInSmallSteps(fromMiB = 0): void {
+  const collect = collector()
+  let keptBytes = process.memoryUsage().heapUsed
+  onCollection(kind => {
+    const { heapUsed } = process.memoryUsage()
+    const grown = keptBytes + Math.max(smallStep, (keptBytes * minGrowthPercent) / 100)
+    const isDue = heapUsed < largeHeap && heapUsed > Math.max(grown, fromMiB * mebibyte)
+    if (isDue) collect({ type: 'major', execution: 'sync' })
+    if (isDue || kind === 'major') keptBytes = process.memoryUsage().heapUsed
+  })
+}
+
+const smallStep = 4 * mebibyte
+
 /** Collects what loading the program left, a fifth of the heap: otherwise the first work waits for it. */
 export function collectStartup(): void {
   collector()({ type: 'major', execution: 'sync' })
@@ -68,14 +86,14 @@ function collector(): (options: object) => void {
   return runInNewContext('gc')
 }
 
-/** As above: the heap may grow by as much before it is worth a collection. */
-const growth = 1 + minGrowthPercent / 100
+/** At rest, the heap may grow by more than V8 allows before it is worth a collection: V8 collects what regular work leaves. */
+const growthAtRest = 1.4
 
 /** A component that was active for more than this share of the time is not held up. */
 const maxActiveShare = 0.25
 
 /** V8 returns memory in pauses by incremental marking, which is off: otherwise it keeps what its busiest moment needed. */
-export function returnMemoryInPauses(everyMs = 10_000): void {
+export function returnMemoryInPauses(everyMs = 5_000): void {
   const collect = collector()
   let before = performance.eventLoopUtilization()
   let keptBytes = 0
@@ -85,7 +103,7 @@ export function returnMemoryInPauses(everyMs = 10_000): void {
     const { heapUsed } = process.memoryUsage()
     // The last collection may have kept what a sync needed at that moment.
     keptBytes = Math.min(keptBytes, heapUsed)
-    if (utilization > maxActiveShare || heapUsed < growth * keptBytes) return
+    if (utilization > maxActiveShare || heapUsed < growthAtRest * keptBytes) return
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     keptBytes = process.memoryUsage().heapUsed
   }, everyMs)

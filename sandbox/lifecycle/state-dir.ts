@@ -203,9 +203,9 @@ async function isRealService(state: StateDir, pid: string): Promise<boolean> {
 async function terminate(pid: number, graceMs: number): Promise<void> {
   const started = startTime(pid)
   signal(pid, 'SIGTERM')
-  const until = Date.now() + graceMs
+  const until = performance.now() + graceMs
   while (startTime(pid) === started && started !== undefined) {
-    if (Date.now() > until) signal(pid, 'SIGKILL')
+    if (performance.now() > until) signal(pid, 'SIGKILL')
     await sleep(25)
   }
 }

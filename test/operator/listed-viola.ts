@@ -13,11 +13,21 @@ export const minute = 60_000
 export function follow({ client }: StreamingViola) {
   const stop = new AbortController()
   const concerned: (string[] | 'all')[] = []
+  let failure: unknown
   const ended = (async () => {
     for await (const one of client.watchNodeConfigs(stop.signal)) concerned.push(namesOf(one))
   })()
-  ended.catch(() => {})
-  return { concerned, ended, stop: () => stop.abort() }
+  ended.catch(error => {
+    failure = error
+  })
+  return {
+    concerned,
+    ended,
+    get failure() {
+      return failure
+    },
+    stop: () => stop.abort(),
+  }
 }
 
 function namesOf(concerned: Concerned): string[] | 'all' {
@@ -31,12 +41,15 @@ export async function statesOf({ client }: StreamingViola, maxAgeMs = minute): P
 
 /** A Viola with two nodes, listed once, with an open stream that reported no difference. */
 export async function aListedViola(options?: DeliveredListOptions) {
-  const viola = await startStreamingViola(options)
+  // A server that stays open after a failure would keep the file from ending.
+  await using started = new AsyncDisposableStack()
+  const viola = started.use(await startStreamingViola(options))
   viola.change({ nodeName: 'worker-1', sources: ['ns/a', 'ns/b'] })
   viola.change({ nodeName: 'worker-2', sources: ['ns/b'] })
   await statesOf(viola)
   const watch = follow(viola)
-  await eventually(() => assert.deepEqual(watch.concerned, [[]]))
+  await eventually(() => assert.deepEqual([watch.failure, watch.concerned], [undefined, [[]]]))
   watch.concerned.length = 0
-  return { viola, watch, [Symbol.asyncDispose]: () => viola[Symbol.asyncDispose]() }
+  const open = started.move()
+  return { viola, watch, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }

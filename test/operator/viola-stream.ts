@@ -93,8 +93,8 @@ export async function startStreamingViola(options?: DeliveredListOptions): Promi
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const target = { endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, providerId: 'biz-1' }
   const [http, streams] = [
-    createHttp({ service: 'viola', timeoutMs: 5_000 }),
-    createHttp({ service: 'viola', timeoutMs: 5_000 }),
+    createHttp({ service: 'viola', timeoutMs: 30_000 }),
+    createHttp({ service: 'viola', timeoutMs: 30_000 }),
   ]
   const store = { list: async () => [], put: async () => {}, remove: async () => {} }
   const viola: StreamingViola = {

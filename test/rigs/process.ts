@@ -148,9 +148,9 @@ export async function waitForAnswer<T>(
   request: () => Promise<T>,
   within = 60_000,
 ): Promise<T> {
-  const until = Date.now() + within
+  const until = performance.now() + within
   let last = 'no request was sent'
-  while (daemon.alive() && Date.now() < until) {
+  while (daemon.alive() && performance.now() < until) {
     try {
       return await request()
     } catch (error) {

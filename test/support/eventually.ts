@@ -1,5 +1,6 @@
 /**
- * Waits until an assertion holds, with a time limit. Our tests wait for other processes only in this way.
+ * Waits until an assertion holds, with a time limit that a step of the wall clock does not change. Our tests wait for other
+ * processes only in this way.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -14,12 +15,12 @@ export async function eventually<T>(
   check: () => T | Promise<T>,
   { within = 30_000, every = 25, signal }: WaitOptions = {},
 ): Promise<T> {
-  const until = Date.now() + within
+  const until = performance.now() + within
   for (;;) {
     try {
       return await check()
     } catch (error) {
-      if (Date.now() >= until || signal?.aborted) throw error
+      if (performance.now() >= until || signal?.aborted) throw error
     }
     await sleep(every)
   }

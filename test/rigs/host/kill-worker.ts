@@ -94,9 +94,9 @@ async function apply(input: AgentInput): Promise<void> {
 
 /** The state, as soon as it is one of these. */
 async function settledState(...expected: string[]): Promise<string> {
-  for (const until = Date.now() + settleTimeout; ; await sleep(pollInterval)) {
+  for (const until = performance.now() + settleTimeout; ; await sleep(pollInterval)) {
     const now = await state()
-    if (expected.includes(now) || Date.now() >= until) return now
+    if (expected.includes(now) || performance.now() >= until) return now
   }
 }
 

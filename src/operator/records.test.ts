@@ -48,6 +48,45 @@ test('experience M10: the inventory gets current names of nodes that are not del
   assert.deepEqual(writes.slice(1).map(namesIn), [['database', 'renamed']])
 })
 
+test('the nodes of a plan are noted until something about them or another node is noted', async () => {
+  const { records } = aRecorder()
+  const delivered = [one, { ...one, nodeName: 'worker-2' }]
+  const plan = planNodes(observed({ delivered, ports: [aPort(1)] }))
+  const noteAll = () => {
+    for (const node of plan.nodes) records.noteNames('biz', node, me)
+    for (const node of delivered) records.note('biz', node, 'the node is Pending')
+    if (!records.areNoted(plan, delivered)) records.setNoted(plan, delivered)
+  }
+  assert.equal(records.areNoted(plan, delivered), false)
+  noteAll()
+  assert.equal(records.areNoted(plan, [...delivered]), true)
+  assert.equal(records.areNoted(plan, delivered.slice(1)), false)
+  assert.equal(records.areNoted(plan, [one, { ...one, nodeName: 'worker-2' }]), false)
+  assert.equal(records.areNoted(planNodes(observed({ delivered, ports: [aPort(1)] })), delivered), false)
+  await records.flush(silent)
+  noteAll()
+  assert.equal(records.areNoted(plan, delivered), true)
+
+  const other = { ...one, nodeName: 'worker-3' }
+  const changes = {
+    'another node': () => records.note('biz', other, 'the node is Pending'),
+    'a node that another object is alone on': () => records.note('biz', one, 'as before', { isOnlyNode: true }),
+    'what a node should have': () => records.note('biz', one, 'not delivered', { requested: [aNic(2, 1)] }),
+    'new names': () => records.noteNames('biz', planWith('renamed', 'web'), me),
+    'a port': () => records.noteSeen('biz', 'another port'),
+    'a delivery': () => records.noteDelivered('biz', [aNic(1, 0)], true),
+    'a removal': () => records.noteRemoving('biz', one, 'gone'),
+    'a removed node': () => records.noteGone('biz', one, 'gone'),
+    'another replica': () => records.restart(),
+  }
+  for (const [name, change] of Object.entries(changes)) {
+    change()
+    assert.equal(records.areNoted(plan, delivered), false, name)
+    noteAll()
+    assert.equal(records.areNoted(plan, delivered), true, name)
+  }
+})
+
 test('a record has the name of the provider, also while the node is removed', async () => {
   const { writes, records } = aRecorder()
   const node = { ...one, providerName: 'Seoul 1' }

@@ -19,7 +19,7 @@ import { giveWay } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import { inventoryBatches, type PendingWrite } from './inventory-batches.ts'
 import { type DeliveredNode, identityOf } from './observed-state.ts'
-import type { NodePlan } from './plan.ts'
+import type { NodePlan, Plan } from './plan.ts'
 import { stateOf } from './sync-outcome.ts'
 import { type ObjectVerdicts, verdictChanges } from './verdict-changes.ts'
 
@@ -60,6 +60,9 @@ export interface Records {
   flush(log: Log, object?: ObjectVerdicts): Promise<boolean>
   /** Another replica may have written since: everything is sent again. */
   restart(): void
+  /** Reports whether the nodes of a plan were noted like this, and nothing else was noted since. */
+  areNoted(plan: Plan, nodes: readonly DeliveredNode[]): boolean
+  setNoted(plan: Plan, nodes: readonly DeliveredNode[]): void
 }
 
 /** How often verdicts are sent to an inventory that does not store them. It may be upgraded meanwhile. */
@@ -82,8 +85,17 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   let pending = new Map<string, PendingWrite & { digest: string }>()
   /** The nodes that a flush is sending, until it ends. */
   const flights = new Map<ReadonlyMap<string, unknown>, Promise<void>>()
+  /** Counts what may change a record. */
+  let version = 0
+  const notedPlans = new WeakMap<Plan, { nodes: readonly DeliveredNode[]; version: number }>()
 
-  const setStages = (key: string, known: Stages) => setBounded(stages, key, known)
+  const setStages = (key: string, known: Stages) => {
+    version++
+    setBounded(stages, key, known)
+  }
+  const forgetNoted = (key: string) => {
+    if (noted.delete(key)) version++
+  }
   /** The node with the newest names. */
   const named = (providerId: string, node: DeliveredNode): DeliveredNode => {
     const known = plans.get(`${providerId} ${node.nodeName}`)
@@ -101,8 +113,10 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   const add = (build: () => InventoryWrite) => {
     const write = build()
     const key = `${write.providerId} ${write.nodeName}`
-    if (write.reason === 'Removing' || write.removed) noted.delete(key)
+    if (write.reason === 'Removing' || write.removed) forgetNoted(key)
     const digest = digestOf(write)
+    const before = pending.get(key)?.digest ?? sent.get(key)
+    if (digest !== before) version++
     if (sent.get(key) !== digest) pending.set(key, { instanceId: write.instanceId, build, digest })
     else pending.delete(key)
   }
@@ -144,6 +158,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       const before = known.get(source)
       // An unchanged cloud returns the same plan.
       if (before === plan) return
+      version++
       known.set(source, plan)
       setBounded(plans, key, known)
       if (!before || !haveSameNodeNames(before, plan)) noted.delete(key)
@@ -152,8 +167,11 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       const key = `${providerId} ${node.nodeName}`
       const known = noted.get(key)
       if (known?.node === node && known.isOnlyNode === isOnlyNode && !pending.has(key) && !requested) return
-      if (requested) noted.delete(key)
-      else noted.set(key, { node, isOnlyNode })
+      if (requested) forgetNoted(key)
+      else {
+        if (known?.node !== node || known.isOnlyNode !== isOnlyNode) version++
+        noted.set(key, { node, isOnlyNode })
+      }
       if (hasJob(node))
         for (const nic of node.interfaces) {
           const key = `${providerId} ${identityOf(nic)}`
@@ -170,7 +188,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       add(() => ({ ...withoutInterfaces(providerId, node), state: 'Pending', reason: 'Removing', why }))
     },
     noteGone(providerId, node, why) {
-      plans.delete(`${providerId} ${node.nodeName}`)
+      if (plans.delete(`${providerId} ${node.nodeName}`)) version++
       add(() => ({ ...withoutInterfaces(providerId, node), removed: true, why }))
     },
     async flush(log, object) {
@@ -209,9 +227,18 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       }
     },
     restart() {
+      version++
       sent.clear()
       noted.clear()
       stored.clear()
+    },
+    areNoted(plan, nodes) {
+      const known = notedPlans.get(plan)
+      if (known?.version !== version || known.nodes.length !== nodes.length) return false
+      return nodes.every((node, index) => node === known.nodes[index])
+    },
+    setNoted(plan, nodes) {
+      notedPlans.set(plan, { nodes, version })
     },
   }
 }

@@ -165,6 +165,19 @@ function* record(deps: SyncDeps, providerId: string, result: DeliveryResult): St
     if (action === 'send') records.noteDelivered(providerId, changedIn(interfaces, delivered.get(nodeName)), stored)
     yield
   }
+  // An unchanged cloud and an unchanged cluster return the same plan and the same nodes.
+  const isUnchanged = changed.size === 0 && delivery.removed.size === 0
+  const { plan, observed } = result
+  if (!isUnchanged || !records.areNoted(plan, observed.delivered)) {
+    yield* recordNodes(records, providerId, result)
+    if (isUnchanged) records.setNoted(plan, observed.delivered)
+  }
+  for (const node of emptyNodes(deps, providerId, result))
+    records.noteGone(providerId, node, 'the node has no interfaces left')
+}
+
+function* recordNodes(records: Records, providerId: string, result: DeliveryResult): Steps<void> {
+  const { changed, delivery } = result
   const isOnlyNode = onlyNodes(result)
   for (const { node, plan } of result.nodes) {
     records.noteNames(providerId, plan, result.observed.source)
@@ -179,8 +192,6 @@ function* record(deps: SyncDeps, providerId: string, result: DeliveryResult): St
     }
     yield
   }
-  for (const node of emptyNodes(deps, providerId, result))
-    records.noteGone(providerId, node, 'the node has no interfaces left')
 }
 
 function changedIn(interfaces: readonly Interface[], delivered: readonly Interface[] = []): readonly Interface[] {

@@ -31,6 +31,7 @@ export interface ObservedVms {
 
 export interface ObserveOptions {
   settings: SyncSettings
+  /** For a selector: those that it may select no longer. */
   deliveredVms: readonly string[]
   /** For clusterNodes, or why they are not known. */
   clusterNodes?: ClusterNodes | SyncError | undefined
@@ -48,8 +49,13 @@ export async function observeVms(
   const hasConditions = hasCondition(conditions)
   if (vmSelector && !byNodes && !hasConditions)
     throw configError(['spec.vmSelector: one of namePattern, metadata, tags and clusterNodes is required'])
-  const ids = entries.flatMap(entry => serverIdOf(entry) ?? [])
-  const names = entries.filter(entry => serverIdOf(entry) === undefined)
+  const ids: string[] = []
+  const names: string[] = []
+  for (const entry of entries) {
+    const id = serverIdOf(entry)
+    if (id === undefined) names.push(entry)
+    else ids.push(id)
+  }
   const nodes = clusterNodes instanceof SyncError ? undefined : clusterNodes
   const isNode = ({ id }: Server) => !byNodes || (nodes?.machines.has(id.toLowerCase()) ?? false)
   let vmsError = clusterNodes instanceof SyncError ? clusterNodes : undefined
@@ -93,7 +99,7 @@ export async function observeVms(
   const matching = listed?.filter(isNode)
   const vms = firstOfEach([...byId, ...byName, ...(matching ?? []).map(found)])
   const known = new Set(vms.map(vm => vm.id))
-  const former = vmSelector ? deliveredVms.filter(id => !known.has(id)) : []
+  const former = deliveredVms.filter(id => !known.has(id))
   const left = matching && (await unlessNovaFails(() => cloud.servers(former, signal)))
   for (const id of former) {
     const server = left?.get(id)

@@ -4,17 +4,18 @@
  *
  * Without a stream, every write makes the list outdated, and so does the end of the stream: the next reader asks Viola.
  */
-import { areComplete, completeInterfaces, toWireInterface, withoutNames } from '../contract/interfaces.ts'
+import { areComplete, completeInterfaces, type WireInterface, withoutNames } from '../contract/interfaces.ts'
 import { equalJson } from '../contract/json.ts'
 import type { DeliveredNode } from './observed-state.ts'
-import type {
-  Concerned,
-  DeliveredNodes,
-  KnownNode,
-  NodeConfigEvent,
-  NodeToWrite,
-  PostOutcome,
-  ViolaClient,
+import {
+  type Concerned,
+  type DeliveredNodes,
+  type KnownNode,
+  type NodeConfigEvent,
+  type NodeToWrite,
+  type PostOutcome,
+  toViolaNode,
+  type ViolaClient,
 } from './viola-client.ts'
 
 /** A client that asks Viola for every list. */
@@ -64,7 +65,7 @@ export function withDeliveredList(
   let current: { before: number; list: Promise<DeliveredNodes> } | undefined
   const knownNode: KnownNode = nodeName => ({
     delivered: known?.byName.get(nodeName),
-    sent: writing.get(nodeName)?.interfaces,
+    sent: writing.get(nodeName),
   })
 
   async function read(signal: AbortSignal | undefined): Promise<DeliveredNodes> {
@@ -212,7 +213,7 @@ function withReported({ status: _, providerName: __, ...config }: DeliveredNode,
 
 /** The interfaces as Viola completes them: usually those that were planned, as the same objects. */
 function withCompleteInterfaces(node: NodeToWrite): NodeToWrite {
-  const wire = node.interfaces.map(toWireInterface)
+  const wire = toViolaNode(node).interfaces as WireInterface[]
   return areComplete(wire) ? node : { ...node, interfaces: completeInterfaces(wire).interfaces }
 }
 

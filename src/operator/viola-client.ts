@@ -80,8 +80,8 @@ export interface ViolaApi {
 /** A node whose interfaces are known keeps them, as the same objects. */
 export type KnownNode = (nodeName: string) => {
   delivered?: Pick<DeliveredNode, 'specHash' | 'generation' | 'interfaces'> | undefined
-  /** Of a POST under way: the node may have them already. */
-  sent?: Interface[] | undefined
+  /** Of a POST under way: the node may have it already. */
+  sent?: NodeToWrite | undefined
 }
 
 /** `synced` is the first: whether the last list still has the version of the cluster. Then every change of a node config. */
@@ -266,8 +266,15 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
   }
 }
 
-export function toViolaNode({ interfaces, ...node }: NodeToWrite): ViolaNodeConfig {
-  return { ...node, interfaces: interfaces.map(toWireInterface) }
+const wireForms = new WeakMap<NodeToWrite, ViolaNodeConfig>()
+
+/** Made once: what is sent is also compared with the event that reports it. */
+export function toViolaNode(node: NodeToWrite): ViolaNodeConfig {
+  const known = wireForms.get(node)
+  if (known) return known
+  const made = { ...node, interfaces: node.interfaces.map(toWireInterface) }
+  wireForms.set(node, made)
+  return made
 }
 
 function versionIn(data: unknown): string | undefined {
@@ -337,7 +344,7 @@ function readNode(item: unknown, known: KnownNode = () => ({})): DeliveredNode {
 /** A list is compared and not believed: it shows what the cluster really has. */
 function withKnownInterfaces(node: DeliveredNode, known: KnownNode): DeliveredNode {
   const { delivered, sent } = known(node.nodeName)
-  const interfaces = [sent, delivered?.interfaces].find(one => one && equalJson(one, node.interfaces))
+  const interfaces = [sent?.interfaces, delivered?.interfaces].find(one => one && equalJson(one, node.interfaces))
   return interfaces ? { ...node, interfaces } : node
 }
 
@@ -346,7 +353,7 @@ function knownInterfaces(item: unknown, known: KnownNode): Interface[] | undefin
   const { nodeName, specHash, generation, interfaces } = (item ?? {}) as Partial<DeliveredNode>
   const { delivered, sent } = typeof nodeName === 'string' ? known(nodeName) : {}
   if (delivered && delivered.specHash === specHash && delivered.generation === generation) return delivered.interfaces
-  return sent && equalJson(sent.map(toWireInterface), interfaces) ? sent : undefined
+  return sent && equalJson(toViolaNode(sent).interfaces, interfaces) ? sent.interfaces : undefined
 }
 
 const repeating = ['cidr', 'gateway', 'networkId', 'networkName', 'subnetId', 'subnetName', 'source'] as const

@@ -5,7 +5,7 @@
  * and the old generation to four times the live data before it collects.
  */
 import { constants, PerformanceObserver, performance } from 'node:perf_hooks'
-import { setFlagsFromString } from 'node:v8'
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /** V8 reads these flags at each decision, so they apply immediately. */
@@ -27,7 +27,7 @@ function allowGrowth(percent: number): void {
 /** The longer a collection takes, the fewer there should be. A large heap grows by 30 MiB before the next one. */
 function collectLargeHeapsLess(): void {
   onCollection(kind => {
-    if (kind === 'major') allowGrowth(growthPercent(process.memoryUsage().heapUsed))
+    if (kind === 'major') allowGrowth(growthPercent(bytesInHeap()))
   })
 }
 
@@ -47,6 +47,11 @@ export function onCollection(callback: (kind: string, seconds: number) => void):
   observer.observe({ entryTypes: ['gc'] })
 }
 
+/** `process.memoryUsage` would also read the memory of the process from /proc, at every collection. */
+function bytesInHeap(): number {
+  return getHeapStatistics().used_heap_size
+}
+
 const mebibyte = 2 ** 20
 /** Above what a sync of 1,000 VMs keeps. */
 const largeHeap = 45 * mebibyte
@@ -64,13 +69,13 @@ export function growthPercent(usedBytes: number): number {
  */
 export function collectInSmallSteps(fromMiB = 0): void {
   const collect = collector()
-  let keptBytes = process.memoryUsage().heapUsed
+  let keptBytes = bytesInHeap()
   onCollection(kind => {
-    const { heapUsed } = process.memoryUsage()
+    const heapUsed = bytesInHeap()
     const grown = keptBytes + Math.max(smallStep, (keptBytes * minGrowthPercent) / 100)
     const isDue = heapUsed < largeHeap && heapUsed > Math.max(grown, fromMiB * mebibyte)
     if (isDue) collect({ type: 'major', execution: 'sync' })
-    if (isDue || kind === 'major') keptBytes = process.memoryUsage().heapUsed
+    if (isDue || kind === 'major') keptBytes = bytesInHeap()
   })
 }
 
@@ -100,12 +105,12 @@ export function returnMemoryInPauses(everyMs = 5_000): void {
   const timer = setInterval(() => {
     const { utilization } = performance.eventLoopUtilization(before)
     before = performance.eventLoopUtilization()
-    const { heapUsed } = process.memoryUsage()
+    const heapUsed = bytesInHeap()
     // The last collection may have kept what a sync needed at that moment.
     keptBytes = Math.min(keptBytes, heapUsed)
     if (utilization > maxActiveShare || heapUsed < growthAtRest * keptBytes) return
     collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
-    keptBytes = process.memoryUsage().heapUsed
+    keptBytes = bytesInHeap()
   }, everyMs)
   timer.unref()
 }

@@ -10,10 +10,10 @@ import type { Interface } from '../contract/interfaces.ts'
 import { parseRenumberRequest, type RenumberRequest, renumberRequestId } from '../contract/renumber.ts'
 import type { MoveInProgress, RenumberStatus } from '../contract/renumber-status.ts'
 import { truncate } from '../contract/truncate.ts'
+import { statusOf } from './inventory-record.ts'
 import type { Move } from './moves.ts'
 import type { DeliveredNode } from './observed-state.ts'
 import type { Plan } from './plan.ts'
-import { statusOf } from './records.ts'
 import { stateOf } from './sync-outcome.ts'
 
 export interface RenumberInput {

@@ -3,9 +3,9 @@
  * again.
  */
 import type { DeliveryResult } from './deliver-plan.ts'
+import { isReady } from './inventory-record.ts'
 import type { Observed } from './observed-state.ts'
 import type { Plan } from './plan.ts'
-import { isReady } from './records.ts'
 import type { Findings } from './sync-outcome.ts'
 import { byReason } from './verdicts.ts'
 

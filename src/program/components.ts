@@ -17,7 +17,7 @@ export function addComponentCommands(program: Command): void {
   component(program, 'operator', help.operator, async context => {
     keepHeapSmall()
     // The first sync of 1,000 VMs fills it.
-    collectInSmallSteps(40)
+    collectInSmallSteps(36)
     const [{ runOperator }, { serveOperatorApi }, { startInventory }] = await Promise.all([
       import('../operator/main.ts'),
       import('../operator/app.ts'),

@@ -72,8 +72,7 @@ export function collectInSmallSteps(fromMiB = 0): void {
   let keptBytes = bytesInHeap()
   onCollection(kind => {
     const heapUsed = bytesInHeap()
-    const grown = keptBytes + Math.max(smallStep, (keptBytes * minGrowthPercent) / 100)
-    const isDue = heapUsed < largeHeap && heapUsed > Math.max(grown, fromMiB * mebibyte)
+    const isDue = heapUsed < largeHeap && heapUsed > Math.max(keptBytes + smallStep, fromMiB * mebibyte)
     if (isDue) collect({ type: 'major', execution: 'sync' })
     if (isDue || kind === 'major') keptBytes = bytesInHeap()
   })

@@ -55,16 +55,21 @@ test('the nodes of a plan are noted until something about them or another node i
   const noteAll = () => {
     for (const node of plan.nodes) records.noteNames('biz', node, me)
     for (const node of delivered) records.note('biz', node, 'the node is Pending')
-    if (!records.areNoted(plan, delivered)) records.setNoted(plan, delivered)
+  }
+  const noteTwice = () => {
+    noteAll()
+    const since = records.version()
+    noteAll()
+    records.setNoted(plan, delivered, since)
   }
   assert.equal(records.areNoted(plan, delivered), false)
-  noteAll()
+  noteTwice()
   assert.equal(records.areNoted(plan, [...delivered]), true)
   assert.equal(records.areNoted(plan, delivered.slice(1)), false)
   assert.equal(records.areNoted(plan, [one, { ...one, nodeName: 'worker-2' }]), false)
   assert.equal(records.areNoted(planNodes(observed({ delivered, ports: [aPort(1)] })), delivered), false)
   await records.flush(silent)
-  noteAll()
+  noteTwice()
   assert.equal(records.areNoted(plan, delivered), true)
 
   const other = { ...one, nodeName: 'worker-3' }
@@ -79,10 +84,15 @@ test('the nodes of a plan are noted until something about them or another node i
     'a removed node': () => records.noteGone('biz', one, 'gone'),
     'another replica': () => records.restart(),
   }
+  const meanwhile = records.version()
+  records.note('biz', one, 'not delivered', { requested: [aNic(3, 2)] })
+  records.setNoted(plan, delivered, meanwhile)
+  assert.equal(records.areNoted(plan, delivered), false, 'noted by another object meanwhile')
+  noteTwice()
   for (const [name, change] of Object.entries(changes)) {
     change()
     assert.equal(records.areNoted(plan, delivered), false, name)
-    noteAll()
+    noteTwice()
     assert.equal(records.areNoted(plan, delivered), true, name)
   }
 })

@@ -49,9 +49,12 @@ export interface Records {
   flush(log: Log, object?: ObjectVerdicts): Promise<boolean>
   /** Another replica may have written since: everything is sent again. */
   restart(): void
+  /** Counts what may change a record. */
+  version(): number
   /** Reports whether the nodes of a plan were noted like this, and nothing else was noted since. */
   areNoted(plan: Plan, nodes: readonly DeliveredNode[]): boolean
-  setNoted(plan: Plan, nodes: readonly DeliveredNode[]): void
+  /** The nodes of a plan were noted while the version was `since`. Another object may have noted one of them meanwhile. */
+  setNoted(plan: Plan, nodes: readonly DeliveredNode[], since: number): void
 }
 
 /** How often verdicts are sent to an inventory that does not store them. It may be upgraded meanwhile. */
@@ -74,7 +77,6 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   let pending = new Map<string, PendingWrite & { digest: string }>()
   /** The nodes that a flush is sending, until it ends. */
   const flights = new Map<ReadonlyMap<string, unknown>, Promise<void>>()
-  /** Counts what may change a record. */
   let version = 0
   const notedPlans = new WeakMap<Plan, { nodes: readonly DeliveredNode[]; version: number }>()
 
@@ -221,13 +223,14 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       noted.clear()
       stored.clear()
     },
+    version: () => version,
     areNoted(plan, nodes) {
       const known = notedPlans.get(plan)
       if (known?.version !== version || known.nodes.length !== nodes.length) return false
       return nodes.every((node, index) => node === known.nodes[index])
     },
-    setNoted(plan, nodes) {
-      notedPlans.set(plan, { nodes, version })
+    setNoted(plan, nodes, since) {
+      if (version === since) notedPlans.set(plan, { nodes, version })
     },
   }
 }

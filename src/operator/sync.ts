@@ -169,8 +169,9 @@ function* record(deps: SyncDeps, providerId: string, result: DeliveryResult): St
   const isUnchanged = changed.size === 0 && delivery.removed.size === 0
   const { plan, observed } = result
   if (!isUnchanged || !records.areNoted(plan, observed.delivered)) {
+    const since = records.version()
     yield* recordNodes(records, providerId, result)
-    if (isUnchanged) records.setNoted(plan, observed.delivered)
+    if (isUnchanged) records.setNoted(plan, observed.delivered, since)
   }
   for (const node of emptyNodes(deps, providerId, result))
     records.noteGone(providerId, node, 'the node has no interfaces left')

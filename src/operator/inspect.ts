@@ -185,7 +185,7 @@ async function observe(
   const lastVersion = deps.planner.nodesVersion(keyOf(config))
   // The server of a new Node may be newer than the servers in the cache.
   if (lastVersion !== undefined && nodesVersion !== lastVersion) cloud.invalidate({ servers: true, networks: false })
-  const deliveredVms = config.spec.vmSelector ? vmsOf(nodes, keyOf(config)) : []
+  const deliveredVms = () => vmsOf(nodes, keyOf(config))
   const cloudState = await deps.timed('cloud', () =>
     observeCloud(cloud, config.spec, { settings, deliveredVms, clusterNodes, signal }),
   )

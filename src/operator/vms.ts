@@ -31,8 +31,8 @@ export interface ObservedVms {
 
 export interface ObserveOptions {
   settings: SyncSettings
-  /** For a selector: those that it may select no longer. */
-  deliveredVms: readonly string[]
+  /** Only a selector asks: it may select them no longer. */
+  deliveredVms: () => readonly string[]
   /** For clusterNodes, or why they are not known. */
   clusterNodes?: ClusterNodes | SyncError | undefined
   signal: AbortSignal
@@ -99,7 +99,7 @@ export async function observeVms(
   const matching = listed?.filter(isNode)
   const vms = firstOfEach([...byId, ...byName, ...(matching ?? []).map(found)])
   const known = new Set(vms.map(vm => vm.id))
-  const former = deliveredVms.filter(id => !known.has(id))
+  const former = vmSelector ? deliveredVms().filter(id => !known.has(id)) : []
   const left = matching && (await unlessNovaFails(() => cloud.servers(former, signal)))
   for (const id of former) {
     const server = left?.get(id)

@@ -2,13 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InventoryWrite } from '../contract/inventory.ts'
 import type { VerdictWrite } from '../contract/operator-api.ts'
-import { nextTurn } from '../runtime/event-loop.ts'
+import { nextTurn, type Steps } from '../runtime/event-loop.ts'
 import { silent } from '../telemetry/log.ts'
+import type { DeliveredNode } from './observed-state.ts'
 import { aNic, aNode, aPort, me, observed, one, planNodes, storage, vm1 } from './plan.fixture.ts'
-import type { NodePlan } from './plan.ts'
+import type { NodePlan, Plan } from './plan.ts'
 import { createRecords, type Recorder } from './records.ts'
 import type { ObjectVerdicts } from './verdict-changes.ts'
 import type { Verdict } from './verdicts.ts'
+
+function* oneStep(): Steps<void> {
+  yield
+}
 
 function aRecorder() {
   const writes: InventoryWrite[] = []
@@ -56,21 +61,25 @@ test('the nodes of a plan are noted until something about them or another node i
     for (const node of plan.nodes) records.noteNames('biz', node, me)
     for (const node of delivered) records.note('biz', node, 'the node is Pending')
   }
+  const steps = function* (): Steps<void> {
+    noteAll()
+    yield
+  }
   const noteTwice = () => {
     noteAll()
-    const since = records.version()
-    noteAll()
-    records.setNoted(plan, delivered, since)
+    for (const _ of records.unlessNoted(plan, delivered, steps()));
   }
-  assert.equal(records.areNoted(plan, delivered), false)
+  const areNoted = (plan: Plan, nodes: readonly DeliveredNode[]) =>
+    records.unlessNoted(plan, nodes, oneStep()).next().done === true
+  assert.equal(areNoted(plan, delivered), false)
   noteTwice()
-  assert.equal(records.areNoted(plan, [...delivered]), true)
-  assert.equal(records.areNoted(plan, delivered.slice(1)), false)
-  assert.equal(records.areNoted(plan, [one, { ...one, nodeName: 'worker-2' }]), false)
-  assert.equal(records.areNoted(planNodes(observed({ delivered, ports: [aPort(1)] })), delivered), false)
+  assert.equal(areNoted(plan, [...delivered]), true)
+  assert.equal(areNoted(plan, delivered.slice(1)), false)
+  assert.equal(areNoted(plan, [one, { ...one, nodeName: 'worker-2' }]), false)
+  assert.equal(areNoted(planNodes(observed({ delivered, ports: [aPort(1)] })), delivered), false)
   await records.flush(silent)
   noteTwice()
-  assert.equal(records.areNoted(plan, delivered), true)
+  assert.equal(areNoted(plan, delivered), true)
 
   const other = { ...one, nodeName: 'worker-3' }
   const changes = {
@@ -84,16 +93,19 @@ test('the nodes of a plan are noted until something about them or another node i
     'a removed node': () => records.noteGone('biz', one, 'gone'),
     'another replica': () => records.restart(),
   }
-  const meanwhile = records.version()
+  records.restart()
+  noteAll()
+  const running = records.unlessNoted(plan, delivered, steps())
+  running.next()
   records.note('biz', one, 'not delivered', { requested: [aNic(3, 2)] })
-  records.setNoted(plan, delivered, meanwhile)
-  assert.equal(records.areNoted(plan, delivered), false, 'noted by another object meanwhile')
+  running.next()
+  assert.equal(areNoted(plan, delivered), false, 'noted by another object meanwhile')
   noteTwice()
   for (const [name, change] of Object.entries(changes)) {
     change()
-    assert.equal(records.areNoted(plan, delivered), false, name)
+    assert.equal(areNoted(plan, delivered), false, name)
     noteTwice()
-    assert.equal(records.areNoted(plan, delivered), true, name)
+    assert.equal(areNoted(plan, delivered), true, name)
   }
 })
 

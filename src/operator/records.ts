@@ -7,7 +7,7 @@ import { type Interface, type InterfaceNames, nameFields, withoutNames } from '.
 import type { InventoryRecord, InventoryWrite } from '../contract/inventory.ts'
 import { equalJson } from '../contract/json.ts'
 import type { VerdictWrite } from '../contract/operator-api.ts'
-import { giveWay } from '../runtime/event-loop.ts'
+import { giveWay, type Steps } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import { inventoryBatches, type PendingWrite } from './inventory-batches.ts'
 import { hasJob, type NodeRef, namesOf, recordOf, type Stages } from './inventory-record.ts'
@@ -49,12 +49,8 @@ export interface Records {
   flush(log: Log, object?: ObjectVerdicts): Promise<boolean>
   /** Another replica may have written since: everything is sent again. */
   restart(): void
-  /** Counts what may change a record. */
-  version(): number
-  /** Reports whether the nodes of a plan were noted like this, and nothing else was noted since. */
-  areNoted(plan: Plan, nodes: readonly DeliveredNode[]): boolean
-  /** The nodes of a plan were noted while the version was `since`. Another object may have noted one of them meanwhile. */
-  setNoted(plan: Plan, nodes: readonly DeliveredNode[], since: number): void
+  /** Notes the nodes of a plan by these steps, unless they did this before and changed nothing, and nothing was noted since. */
+  unlessNoted(plan: Plan, nodes: readonly DeliveredNode[], steps: Steps<void>): Steps<void>
 }
 
 /** How often verdicts are sent to an inventory that does not store them. It may be upgraded meanwhile. */
@@ -77,12 +73,18 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   let pending = new Map<string, PendingWrite & { digest: string }>()
   /** The nodes that a flush is sending, until it ends. */
   const flights = new Map<ReadonlyMap<string, unknown>, Promise<void>>()
+  /** Counts what may change a record. */
   let version = 0
   const notedPlans = new WeakMap<Plan, { nodes: readonly DeliveredNode[]; version: number }>()
 
   const setStages = (key: string, known: Stages) => {
     version++
     setBounded(stages, key, known)
+  }
+  const areNoted = (plan: Plan, nodes: readonly DeliveredNode[]): boolean => {
+    const known = notedPlans.get(plan)
+    if (known?.version !== version || known.nodes.length !== nodes.length) return false
+    return nodes.every((node, index) => node === known.nodes[index])
   }
   const forgetNoted = (key: string) => {
     if (noted.delete(key)) version++
@@ -223,14 +225,12 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       noted.clear()
       stored.clear()
     },
-    version: () => version,
-    areNoted(plan, nodes) {
-      const known = notedPlans.get(plan)
-      if (known?.version !== version || known.nodes.length !== nodes.length) return false
-      return nodes.every((node, index) => node === known.nodes[index])
-    },
-    setNoted(plan, nodes, since) {
-      if (version === since) notedPlans.set(plan, { nodes, version })
+    *unlessNoted(plan, nodes, steps) {
+      if (areNoted(plan, nodes)) return
+      // Another object may note one of these nodes while the steps give way.
+      const before = version
+      yield* steps
+      if (version === before) notedPlans.set(plan, { nodes, version })
     },
   }
 }

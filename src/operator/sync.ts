@@ -168,11 +168,8 @@ function* record(deps: SyncDeps, providerId: string, result: DeliveryResult): St
   // An unchanged cloud and an unchanged cluster return the same plan and the same nodes.
   const isUnchanged = changed.size === 0 && delivery.removed.size === 0
   const { plan, observed } = result
-  if (!isUnchanged || !records.areNoted(plan, observed.delivered)) {
-    const since = records.version()
-    yield* recordNodes(records, providerId, result)
-    if (isUnchanged) records.setNoted(plan, observed.delivered, since)
-  }
+  const steps = recordNodes(records, providerId, result)
+  yield* isUnchanged ? records.unlessNoted(plan, observed.delivered, steps) : steps
   for (const node of emptyNodes(deps, providerId, result))
     records.noteGone(providerId, node, 'the node has no interfaces left')
 }

@@ -98,16 +98,35 @@ function lookup(command: string): unknown[] {
 }
 
 let changed = false
+
+/** What `ip` prints for the commands of a batch or query. */
+function printed(commands: readonly string[], family = ''): string {
+  return commands
+    .filter(command => !/^neigh (replace|del)/.test(command))
+    .map(command => (family === '-6' ? ip6Output(changed) : ipOutput(command, changed)))
+    .map(list => `${JSON.stringify(list)}\n`)
+    .join('')
+}
+
 const childProcess = {
   spawnSync(_command: string, args: string[], { input = '' }: { input?: string }) {
     if (input.includes(' name multinic0')) changed = true
-    if (!args.includes('-j')) return { status: 0, stdout: '', stderr: '' }
-    const lists = input
-      .trim()
-      .split('\n')
-      .filter(command => !/^neigh (replace|del)/.test(command))
-      .map(command => (args[0] === '-6' ? ip6Output(changed) : ipOutput(command, changed)))
-    return { status: 0, stdout: lists.map(list => JSON.stringify(list)).join('\n'), stderr: '' }
+    return { status: 0, stdout: args.includes('-j') ? printed(input.trim().split('\n'), args[0]) : '', stderr: '' }
+  },
+  /** Answers each query at once. */
+  spawn() {
+    const handlers: Record<string, (chunk: Buffer) => void> = {}
+    const stream = (name: string) => ({ on: (_: 'data', handle: (chunk: Buffer) => void) => (handlers[name] = handle) })
+    let lines = 0
+    const write = (text: string) => {
+      const commands = text.trim().split('\n')
+      const end = commands.pop()
+      lines += commands.length + 1
+      handlers['stdout']?.(Buffer.from(printed(commands)))
+      handlers['stderr']?.(Buffer.from(`Object "${end}" is unknown, try "ip help".\nCommand failed -:${lines}\n`))
+    }
+    const stdin = { on() {}, end() {}, write }
+    return { stdin, stdout: stream('stdout'), stderr: stream('stderr'), on() {} }
   },
 }
 

@@ -229,7 +229,7 @@ suite('agent', { concurrency: 3 }, () => {
     assert.ok(a)
     mkdirSync(vm.path('bin'))
     const removal = '/sbin/ip route del default table 100'
-    const script = `#!/bin/sh\nlines=$(cat)\necho "$lines" | /sbin/ip "$@"\ncode=$?
+    const script = `#!/bin/sh\nlines=$(sed -n '/^end-of-query$/q;p')\necho "$lines" | /sbin/ip "$@"\ncode=$?
 case "$lines" in *" name multinic0"*) ${removal} ;; esac\nexit $code\n`
     writeFileSync(vm.path('bin/ip'), script, { mode: 0o755 })
     const env = { PATH: `${vm.path('bin')}:/usr/sbin:/usr/bin:/sbin:/bin` }

@@ -29,6 +29,7 @@ function kernel(refuses: Record<string, string>): { host: Host; done: string[] }
       }
       return ok
     },
+    ipSession: unused,
     readFile: unused,
     readValue: unused,
     list: unused,

@@ -1,7 +1,7 @@
 /**
  * The only file that accesses the kernel and the disk. All other files get it as a record of functions.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   closeSync,
   fchmodSync,
@@ -21,6 +21,7 @@ import {
 import { connect, createServer } from 'node:net'
 import { dirname } from 'node:path'
 import type { Duplex } from 'node:stream'
+import { type IpSession, ipSession } from './ip-session.ts'
 import type { FileState } from './observed.ts'
 
 export interface CommandResult {
@@ -32,6 +33,8 @@ export interface CommandResult {
 export interface Host {
   /** Runs `ip` with the lines as standard input. */
   ip(args: readonly string[], lines?: readonly string[]): Promise<CommandResult>
+  /** Starts `ip -force -batch -` with the first query. */
+  ipSession(args: readonly string[]): IpSession
   /** Undefined when the file does not exist. */
   readFile(path: string): FileState | undefined
   /** The trimmed text of a sysctl or another one-line file; undefined when it does not exist. */
@@ -80,8 +83,10 @@ export function kernelHost({
   namespace?: string
   lockName?: string
 } = {}): Host {
+  const inNamespace = (args: readonly string[]) => [...(namespace ? ['-n', namespace] : []), ...args]
   return {
-    ip: (args, lines) => run('ip', [...(namespace ? ['-n', namespace] : []), ...args], lines),
+    ip: (args, lines) => run('ip', inNamespace(args), lines),
+    ipSession: args => ipSession(() => spawn('ip', inNamespace(args)), commandTimeout),
     readFile,
     readValue,
     list,
@@ -116,7 +121,7 @@ function monotonic(): number {
   return seconds * 1_000 + Math.floor(nanoseconds / 1_000_000)
 }
 
-/** spawnSync costs a third of spawn, and there is nothing to do meanwhile. */
+/** For one command, spawnSync costs a third of spawn, and there is nothing to do meanwhile. */
 async function run(command: string, args: readonly string[], lines?: readonly string[]): Promise<CommandResult> {
   const { error, status, stdout, stderr } = spawnSync(command, args, {
     ...(lines ? { input: `${lines.join('\n')}\n` } : { stdio: ['ignore', 'pipe', 'pipe'] }),

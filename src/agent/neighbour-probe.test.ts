@@ -10,8 +10,8 @@ const target = { ifindex: 2, address: '10.0.0.1' }
 const links = [{ name: 'ens3', ifindex: 2 }] as unknown as ProbeOptions['links']
 const options: ProbeOptions = { timeout: 800, links, neighbours: [] }
 
-/** Every `ip` takes this long; the neighbour replies to a probe at once, or never. */
-function slowHost(ms: number, replies: boolean): Pick<Host, 'ip' | 'monotonic' | 'sleep'> {
+/** Every query takes this long; the neighbour replies to a probe at once, or never. */
+function slowHost(ms: number, replies: boolean): Pick<Host, 'ipSession' | 'monotonic' | 'sleep'> {
   let now = 0
   let probed = false
   return {
@@ -19,14 +19,17 @@ function slowHost(ms: number, replies: boolean): Pick<Host, 'ip' | 'monotonic' |
     async sleep(passed) {
       now += passed
     },
-    async ip(_args, lines = []) {
-      now += ms
-      const entry = { dst: target.address, dev: 'ens3', lladdr: 'fa:16:3e:00:00:fe', state: ['REACHABLE'] }
-      const stdout = lines.includes('neigh show') ? JSON.stringify(probed && replies ? [entry] : []) : ''
-      if (lines.some(line => line.startsWith('neigh replace'))) probed = true
-      return { stdout, stderr: '', code: 0 }
-    },
-  } as Pick<Host, 'ip' | 'monotonic' | 'sleep'>
+    ipSession: () => ({
+      async query(commands) {
+        now += ms
+        const entry = { dst: target.address, dev: 'ens3', lladdr: 'fa:16:3e:00:00:fe', state: ['REACHABLE'] }
+        const stdout = JSON.stringify(probed && replies ? [entry] : [])
+        if (commands.some(command => command.startsWith('neigh replace'))) probed = true
+        return { stdout, stderr: '' }
+      },
+      close() {},
+    }),
+  }
 }
 
 for (const ms of [1, 250, 2_000])

@@ -1,9 +1,11 @@
 /**
  * Probes whether a host replies for an address (ARP, NDP), using neighbour entries of the kernel (`ip neigh … use`): no raw
- * socket, and no capability beyond NET_ADMIN. One process asks for all targets and reads the entries of all.
+ * socket, and no capability beyond NET_ADMIN. One process asks for all targets and reads the entries of all, as often as
+ * needed.
  */
 import type { Host } from './host.ts'
 import { readIpLists } from './ip-read.ts'
+import type { IpSession } from './ip-session.ts'
 import { type Link, type Neighbour, parseNeighbours } from './observed.ts'
 
 export interface ProbeTarget {
@@ -40,17 +42,32 @@ export function targetKey({ ifindex, address }: ProbeTarget): string {
 export async function probeNeighbours(
   host: Host,
   targets: readonly ProbeTarget[],
+  options: ProbeOptions,
+): Promise<NeighbourReplies> {
+  // A static entry proves nothing and must not be changed.
+  const probed = targets.filter(target => !isStatic(entryOf(options.neighbours, target)))
+  if (probed.length === 0) return new Map()
+  const ip = host.ipSession(['-N', '-j', '-force', '-batch', '-'])
+  try {
+    return await probe(host, ip, probed, options)
+  } finally {
+    ip.close()
+  }
+}
+
+async function probe(
+  host: Host,
+  ip: IpSession,
+  targets: readonly ProbeTarget[],
   { timeout, links, neighbours, asked = [], silence = false }: ProbeOptions,
 ): Promise<NeighbourReplies> {
   const replies = new Map<string, string>()
   const waiting = new Set(asked.map(targetKey))
   let known = neighbours
-  // A static entry proves nothing and must not be changed.
-  let silent = targets.filter(target => !isStatic(entryOf(known, target)))
-  if (silent.length === 0) return replies
+  let silent = targets
   const readAndAsk = async (asks: readonly ProbeTarget[]) => {
     const commands = asks.flatMap(target => askCommands(target, known))
-    known = parseNeighbours(await readThenRun(host, commands), links)
+    known = parseNeighbours(await readThenRun(host, ip, commands), links)
     for (const [key, macAddress] of repliesIn(
       known,
       silent.filter(target => waiting.has(targetKey(target))),
@@ -111,9 +128,9 @@ export function forgetCommands(targets: readonly ProbeTarget[]): string[] {
   })
 }
 
-/** Reads the entries and then runs the commands, in one process. A list that is not whole is read again. */
-async function readThenRun(host: Host, commands: readonly string[]): Promise<unknown[]> {
-  const { stdout, stderr } = await host.ip(['-N', '-j', '-force', '-batch', '-'], ['neigh show', ...commands])
+/** Reads the entries and then runs the commands. A list that is not whole is read again. */
+async function readThenRun(host: Host, ip: IpSession, commands: readonly string[]): Promise<unknown[]> {
+  const { stdout, stderr } = await ip.query(['neigh show', ...commands])
   const [list] = stdout.split('\n')
   if (list?.endsWith(']') && !stderr.includes('Dump was interrupted')) return JSON.parse(list) as unknown[]
   const [items = []] = await readIpLists(host, ['neigh show'])

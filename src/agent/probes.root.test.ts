@@ -20,7 +20,7 @@ const outcome = (ran: AgentResult) => ran.report?.interfaces.map(nic => [nic.sta
 
 /** An `ip` that makes the primary NIC drop all input at the first rename. */
 const droppingIp = `#!/bin/sh
-lines=$(cat)
+lines=$(sed -n '/^end-of-query$/q;p')
 case "$lines" in *" name multinic0"*)
   nft 'add table netdev blocked; add chain netdev blocked in { type filter hook ingress device ens3 priority 0; policy drop; }'
 esac

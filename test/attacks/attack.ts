@@ -84,8 +84,8 @@ export async function configureAll(node: RigNode): Promise<void> {
 }
 
 /**
- * An environment in which `ip` is this shell script. `$real` is the real program, `$lines` is standard input, and `nth 2`
- * succeeds when it is called the second time.
+ * An environment in which `ip` is this shell script. `$real` is the real program, `$lines` are the commands of one batch or
+ * query, and `nth 2` succeeds when it is called the second time. The process ends with the query; the agent starts another.
  */
 export function ipWrapper(node: RigNode, script: string): Record<string, string> {
   const directory = node.path('bin')
@@ -94,7 +94,7 @@ export function ipWrapper(node: RigNode, script: string): Record<string, string>
 real=/sbin/ip
 nth() { echo >>"${directory}/calls"; [ $(wc -l <"${directory}/calls") = "$1" ]; }
 lines=
-case "$*" in *-batch*) lines=$(cat) ;; esac
+case "$*" in *-batch*) lines=$(sed -n '/^end-of-query$/q;p') ;; esac
 ${script}
 if [ -n "$lines" ]; then echo "$lines" | exec $real "$@"; else exec $real "$@"; fi
 `

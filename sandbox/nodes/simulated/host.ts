@@ -47,6 +47,7 @@ export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOpt
 
   return {
     ip: async (args, lines = []) => runIp(all, namespace, args, lines),
+    ipSession: args => ({ query: async commands => runIp(all, namespace, args, commands), close() {} }),
     readFile,
     readValue(path) {
       // A simulated node has no sockets.

@@ -3,6 +3,7 @@
  *
  * Runs two processes: one `ip -batch` for everything except IPv6 rules, and `ip -6` for those.
  */
+import { basename } from 'node:path'
 import { type Family, hostPart } from '../contract/address.ts'
 import { type Interface, interfaceName } from '../contract/interfaces.ts'
 import { earlierFiles, profileDirectories } from './boot-order.ts'
@@ -30,7 +31,15 @@ import {
   parseStacked,
   permanentMacOf,
 } from './observed.ts'
-import { allIndexes, filesOfIndex, isOurNetworkFile, macAddressIn, parseRecord, recordsDirectory } from './ownership.ts'
+import {
+  allIndexes,
+  filesOfIndex,
+  isOurNetworkFile,
+  macAddressIn,
+  parseRecord,
+  recordPath,
+  recordsDirectory,
+} from './ownership.ts'
 import type { Paths } from './paths.ts'
 import { readRefusedAltnames } from './refused-altnames.ts'
 
@@ -150,6 +159,15 @@ function rulesIn(result: IpResult | undefined, family: Family): ObservedRule[] {
 function pathItems(result: IpResult, command: string): unknown[] {
   const noRoute = /Network is unreachable|No route to host|Invalid argument|Permission denied/
   return result.error !== undefined && noRoute.test(result.error) ? [] : itemsOf(result, command)
+}
+
+/** The NICs that multinic has configured. */
+export function withRecord<Nic extends { macAddress: string }>(
+  nics: readonly Nic[],
+  { host, paths }: Pick<HostContext, 'host' | 'paths'>,
+): Nic[] {
+  const names = host.list(recordsDirectory(paths)) ?? []
+  return nics.filter(nic => names.includes(basename(recordPath(paths, nic.macAddress))))
 }
 
 /** The files alone. */

@@ -33,7 +33,7 @@ for (const [name, [nic, expected]] of Object.entries(targets))
 
 test('without a gateway the neighbour is asked for', () => {
   const { gateway: _, ...nic } = anInterface(0)
-  assert.deepEqual(lookupCommands([nic], ['10.0.0.10', 'fd00::1']), [
+  assert.deepEqual(lookupCommands([nic], [nic], ['10.0.0.10', 'fd00::1']), [
     'route get 10.100.0.254',
     'route get 10.100.0.254 from 10.100.0.10',
     'route get 10.100.0.254 from 10.0.0.10',

@@ -43,12 +43,16 @@ interface LookupNic {
   unbound: readonly RouteSpec[]
 }
 
-/** Lines for `ip -batch`. */
-export function lookupCommands(interfaces: readonly Interface[], nodeAddresses: readonly string[]): string[] {
+/** Lines for `ip -batch`: what to ask for these NICs out of all interfaces. */
+export function lookupCommands(
+  nics: readonly Interface[],
+  interfaces: readonly Interface[],
+  nodeAddresses: readonly string[],
+): string[] {
   const targets = lookupTargets(interfaces, nodeAddresses)
   return [
     ...new Set(
-      interfaces.flatMap(nic => {
+      nics.flatMap(nic => {
         const own = addressesOf(nic).map(hostPart)
         return (targets.get(nic.index) ?? []).flatMap(to =>
           [undefined, ...own, ...nodeAddresses]

@@ -9,7 +9,7 @@
  * Each phase returns the failures so far, by group of NICs. A group that fails is rolled back; the others are committed.
  */
 import { canonical, parseIp } from '../contract/address.ts'
-import { addressesOf } from '../contract/interfaces.ts'
+import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { applyUnits, type Failure, type Failures, returnToNetworkManager, withSuccessors } from './apply.ts'
 import { type Change, describeChange, ruleText } from './change.ts'
@@ -30,7 +30,7 @@ import { duplicatesIn, endOfProbe, newAddresses, probeUnits } from './duplicate-
 import { clearJournal, writeJournal } from './journal.ts'
 import { askCommands, forgetCommands, type ProbeTarget } from './neighbour-probe.ts'
 import { releaseFromNetworkd, releaseUnits, reloadNetworkd, withReleased } from './networkd-reload.ts'
-import { type ObserveOptions, observe, observeFiles } from './observe.ts'
+import { type ObserveOptions, observe, observeFiles, withRecord } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { type PassResult, passResult } from './pass-result.ts'
 import { type Plan, planRun } from './plan.ts'
@@ -88,7 +88,8 @@ type PassContext = AgentContext & { done: Set<Change>; notRestored: string[] }
 
 export async function runPass(basics: AgentContext, skip: ReadonlySet<number>): Promise<PassResult> {
   const context: PassContext = { ...basics, done: new Set(), notRestored: [] }
-  const before = await observeNode(context)
+  // A NIC without a record gets changes, and is asked after them.
+  const before = await observeNode(context, { lookups: withRecord(context.request.interfaces, context) })
   const plan = planNode(before, context, skip)
   logPlan(plan, context.log)
   if (plan.units.length === 0)
@@ -200,14 +201,14 @@ async function apply(prepared: Prepared, context: AgentContext): Promise<Applied
   // What this pass has set is ours by the records that it commits in the end. Removals still need the old ones.
   const files = predictFiles(before, withPurpose(applicable, 'apply'))
   const known = unaffectedBy(plan, units, files, context)
-  let after = await observeNode(context, known)
+  let after = await observeNode(context, { known })
   for (let round = 2; round <= maxRounds && needsAnotherRound(plan, applicable, after); round++) {
     const again = remainingKernelChanges(planNode(after, context, skip).units, units, failures)
     if (again.length === 0) break
     journaled = [...journaled, ...again]
     writeJournal(host, paths, { bootID: before.bootID, units: again })
     failures = merge(failures, (await applyUnits(again, after, context)).failures)
-    after = await observeNode(context, known)
+    after = await observeNode(context, { known })
   }
   return { ...prepared, journaled, failures, after, askedAfter, applyStartedAt, applyMs }
 }
@@ -270,19 +271,22 @@ async function commit(
   return { committed: withoutFailed(committed, all), failures: all }
 }
 
-async function observeNode(context: AgentContext, known?: ObserveOptions['known']): Promise<Observed> {
+interface NodeOptions {
+  known?: ObserveOptions['known']
+  /** The NICs to ask which way their packets take. */
+  lookups?: readonly Interface[]
+}
+
+async function observeNode(context: AgentContext, options: NodeOptions = {}): Promise<Observed> {
   const { apiServer, policyRouting } = context.settings
   const { interfaces, nodeAddresses } = context.request
+  const { known, lookups = interfaces } = options
+  const addresses = nodeAddresses.flatMap(text => canonical(text) ?? [])
   return observe(context, {
     macAddresses: interfaces.map(nic => nic.macAddress),
     requested: interfaces,
     ipv4Only: interfaces.every(nic => addressesOf(nic).every(address => !address.includes(':'))),
-    lookups: policyRouting
-      ? lookupCommands(
-          interfaces,
-          nodeAddresses.flatMap(text => canonical(text) ?? []),
-        )
-      : [],
+    lookups: policyRouting ? lookupCommands(lookups, interfaces, addresses) : [],
     ...(known ? { known } : {}),
     ...(apiServer && parseIp(apiServer) ? { apiServer } : {}),
   })

@@ -32,6 +32,26 @@ const cases: Attack[] = [
   },
   {
     finding: 'F1',
+    name: 'packets of a configured NIC are checked while a new NIC is missing',
+    options: { nics: 2 },
+    prepare: async node => {
+      const [first] = requestAll(node).interfaces ?? []
+      await node.agent({ interfaces: first ? [first] : [] })
+      node.ip('rule', 'add', 'from', '10.100.0.10', 'lookup', 'main', 'priority', '500')
+      node.ip('link', 'delete', 'ens5')
+    },
+    // The rig takes the rule for one of ours.
+    cleanup: false,
+    expect: result => {
+      assert.deepEqual(outcomes(result), ['Failed VerifyFailed', 'Pending NicMissing'], result.log)
+      assert.match(
+        result.report?.interfaces[0]?.message ?? '',
+        /packets from 10\.100\.0\.10 to 10\.100\.0\.1 leave by ens3/,
+      )
+    },
+  },
+  {
+    finding: 'F1',
     name: "a foreign rule that moves packets from the node's address to our table is reported",
     prepare: async node => {
       await configureAll(node)

@@ -15,6 +15,7 @@ const forShortRuns = [
   '--no-maglev',
   '--no-opt',
   '--no-parallel-scavenge',
+  '--no-regexp-peephole-optimization',
   // Inline caches pay off with the third call of a function.
   '--invocation-count-for-feedback-allocation=2',
 ]

@@ -33,7 +33,7 @@ export function killableHost(host: Host, allowed: number, kinds: string[] = []):
   return {
     ...host,
     async ip(args, lines = []) {
-      if (!args.includes('-batch')) return host.ip(args, lines)
+      if (!args.includes('-batch') || args.includes('-j')) return host.ip(args, lines)
       const possible = lines.slice(0, allowed - kinds.length)
       kinds.push(...possible.map(kindOf))
       const result = possible.length > 0 ? await host.ip(args, possible) : { code: 0, stdout: '', stderr: '' }

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { after, suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ipWrapper } from '../../test/rigs/host/ip-wrapper.ts'
 import { kernelState, macsOf, routesInTable, rulesOfNic } from '../../test/rigs/host/kernel-state.ts'
 import { diskOf, foreignState, nodeFactory, requestedInterface } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
@@ -227,12 +228,10 @@ suite('agent', { concurrency: 3 }, () => {
     const vm = await node({ nics: 1 })
     const [a] = vm.nics
     assert.ok(a)
-    mkdirSync(vm.path('bin'))
-    const removal = '/sbin/ip route del default table 100'
-    const script = `#!/bin/sh\nlines=$(sed -n '/^end-of-query$/q;p')\necho "$lines" | /sbin/ip "$@"\ncode=$?
-case "$lines" in *" name multinic0"*) ${removal} ;; esac\nexit $code\n`
-    writeFileSync(vm.path('bin/ip'), script, { mode: 0o755 })
-    const env = { PATH: `${vm.path('bin')}:/usr/sbin:/usr/bin:/sbin:/bin` }
+    const env = ipWrapper(
+      vm,
+      `case "$lines" in *" name multinic0"*) echo "$lines" | $real "$@"; code=$?; $real route del default table 100; exit $code ;; esac`,
+    )
     const ran = await vm.agent({ interfaces: [requestedInterface(a, 0)] }, env)
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
     assert.equal(routesInTable(vm, 100).length, 2)

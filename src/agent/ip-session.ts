@@ -18,7 +18,8 @@ export interface IpSession {
   close(): void
 }
 
-const endOfQuery = 'end-of-query'
+/** The command that does not exist. */
+export const endOfQuery = 'end-of-query'
 const endPattern = new RegExp(`^.*"${endOfQuery}".*\nCommand failed -:\\d+\n`, 'm')
 
 /** The timeout of a query is in milliseconds. */
@@ -95,7 +96,10 @@ function runningIp(child: ChildProcessWithoutNullStreams): RunningIp {
   return { isOpen: () => open && !failure, query, close: () => child.stdin.end() }
 }
 
-/** Called in the callback of an event, the first immediate still runs in the same turn. */
+/**
+ * Called in the callback of an event, the first immediate still runs in the same turn. That of src/runtime uses
+ * `performance`, whose first use would load node:perf_hooks.
+ */
 function nextTurn(): Promise<void> {
   return new Promise(resolve => {
     setImmediate(resolve)

@@ -2,9 +2,10 @@
  * Probes between namespaces on a real kernel: duplicate addresses and connectivity.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { hasNetworkd, startRouter } from '../../test/rigs/host/boot.ts'
+import { ipWrapper } from '../../test/rigs/host/ip-wrapper.ts'
 import { kernelState, macsOf } from '../../test/rigs/host/kernel-state.ts'
 import {
   type AgentResult,
@@ -19,13 +20,13 @@ import { eventually } from '../../test/support/eventually.ts'
 const outcome = (ran: AgentResult) => ran.report?.interfaces.map(nic => [nic.status, nic.reason, nic.message])
 
 /** An `ip` that makes the primary NIC drop all input at the first rename. */
-const droppingIp = `#!/bin/sh
-lines=$(sed -n '/^end-of-query$/q;p')
-case "$lines" in *" name multinic0"*)
+const droppingIp = (vm: RigNode) =>
+  ipWrapper(
+    vm,
+    `case "$lines" in *" name multinic0"*)
   nft 'add table netdev blocked; add chain netdev blocked in { type filter hook ingress device ens3 priority 0; policy drop; }'
-esac
-echo "$lines" | /sbin/ip "$@"
-`
+esac`,
+  )
 
 /** The fabric drops neighbour solicitations of the first NIC for fd00::10 that match. */
 function dropSolicitations(vm: RigNode, match: string): void {
@@ -166,9 +167,7 @@ suite('probes', { concurrency: 3 }, () => {
     withNode({ nics: 2 }, async vm => {
       const [a, b] = vm.nics
       assert.ok(a && b)
-      mkdirSync(vm.path('bin'))
-      writeFileSync(vm.path('bin/ip'), droppingIp, { mode: 0o755 })
-      const env = { PATH: `${vm.path('bin')}:/usr/sbin:/usr/bin:/sbin:/bin`, KUBERNETES_SERVICE_HOST: '10.0.0.1' }
+      const env = { ...droppingIp(vm), KUBERNETES_SERVICE_HOST: '10.0.0.1' }
       const ran = await vm.agent({ interfaces: [requestedInterface(a, 0), requestedInterface(b, 1)] }, env)
       assert.deepEqual(
         outcome(ran)?.map(([status, reason]) => [status, reason]),

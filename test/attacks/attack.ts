@@ -5,7 +5,6 @@
  * One case per defect, named by its finding. Add a case to the file of its group, or start a new file.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { after, suite, test } from 'node:test'
 import type { AgentInput } from '../../src/contract/agent-input.ts'
 import { macsOf } from '../rigs/host/kernel-state.ts'
@@ -81,23 +80,4 @@ export function outcomes({ report }: AgentResult): string[] {
 export async function configureAll(node: RigNode): Promise<void> {
   const result = await node.agent(requestAll(node))
   assert.equal(result.report?.verdict, 'Configured', result.log)
-}
-
-/**
- * An environment in which `ip` is this shell script. `$real` is the real program, `$lines` are the commands of one batch or
- * query, and `nth 2` succeeds when it is called the second time. The process ends with the query; the agent starts another.
- */
-export function ipWrapper(node: RigNode, script: string): Record<string, string> {
-  const directory = node.path('bin')
-  mkdirSync(directory, { recursive: true })
-  const text = `#!/bin/sh
-real=/sbin/ip
-nth() { echo >>"${directory}/calls"; [ $(wc -l <"${directory}/calls") = "$1" ]; }
-lines=
-case "$*" in *-batch*) lines=$(sed -n '/^end-of-query$/q;p') ;; esac
-${script}
-if [ -n "$lines" ]; then echo "$lines" | exec $real "$@"; else exec $real "$@"; fi
-`
-  writeFileSync(`${directory}/ip`, text, { mode: 0o755 })
-  return { PATH: `${directory}:/usr/sbin:/usr/bin:/sbin:/bin` }
 }

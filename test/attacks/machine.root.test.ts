@@ -3,8 +3,9 @@
  */
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
+import { ipWrapper } from '../rigs/host/ip-wrapper.ts'
 import { type RigNode, requestedInterface } from '../rigs/host/node.ts'
-import { type Attack, attacks, configureAll, ipWrapper, outcomes, requestAll } from './attack.ts'
+import { type Attack, attacks, configureAll, outcomes, requestAll } from './attack.ts'
 
 /** The answer of such a kernel to every IPv6 request. */
 const withoutIPv6 = (node: RigNode) =>

@@ -3,8 +3,9 @@
  */
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { ipWrapper } from '../rigs/host/ip-wrapper.ts'
 import { requestedInterface } from '../rigs/host/node.ts'
-import { type Attack, attacks, configureAll, ipWrapper, outcomes, requestAll } from './attack.ts'
+import { type Attack, attacks, configureAll, outcomes, requestAll } from './attack.ts'
 
 /** Beside ours in every respect: priority, table, and both. */
 const foreignRules = [

@@ -4,8 +4,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
+import { ipWrapper } from '../rigs/host/ip-wrapper.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Attack, attacks, ipWrapper, outcomes, requestAll } from './attack.ts'
+import { type Attack, attacks, outcomes, requestAll } from './attack.ts'
 
 /** The wall clock steps back by an hour after a few looks at it. A run that waits for it ends with 99. */
 const steppedClock = `const now = Date.now

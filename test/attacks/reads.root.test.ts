@@ -4,8 +4,9 @@
 import assert from 'node:assert/strict'
 import { chownSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import type { AgentInput } from '../../src/contract/agent-input.ts'
+import { ipWrapper } from '../rigs/host/ip-wrapper.ts'
 import { type AgentResult, type RigNode, requestedInterface } from '../rigs/host/node.ts'
-import { type Attack, attacks, ipWrapper, outcomes } from './attack.ts'
+import { type Attack, attacks, outcomes } from './attack.ts'
 
 const dualStack = (node: RigNode): Partial<AgentInput> => ({
   interfaces: node.nics.map((nic, index) => requestedInterface(nic, index, { addresses: [nic.address6] })),

@@ -2,9 +2,10 @@
  * Attacks on removals: a NIC whose removal fails keeps its configuration, and its index.
  */
 import assert from 'node:assert/strict'
+import { ipWrapper } from '../rigs/host/ip-wrapper.ts'
 import { kernelState } from '../rigs/host/kernel-state.ts'
 import { diskOf, type RigNode, requestedInterface } from '../rigs/host/node.ts'
-import { type Attack, attacks, ipWrapper, outcomes } from './attack.ts'
+import { type Attack, attacks, outcomes } from './attack.ts'
 
 const stateOf = (node: RigNode) => ({
   kernel: kernelState(node),

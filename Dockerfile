@@ -7,7 +7,7 @@
 ARG BUILD_IMAGE=node:24-bookworm-slim
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
-RUN command -v ip >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends iproute2; }
+RUN command -v ip && command -v nft || { apt-get update && apt-get install --yes --no-install-recommends iproute2 nftables; }
 COPY package.json package-lock.json ./
 RUN [ -e node_modules/.installed ] || npm ci --ignore-scripts --no-audit --no-fund
 COPY . .

@@ -13,7 +13,7 @@ case $architecture in
   arm64) node=arm64 ;;
   *) echo "debian-root.sh: no images for architecture $architecture" >&2; exit 2 ;;
 esac
-packages=(iproute2 libstdc++6)
+packages=(iproute2 nftables libstdc++6)
 
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)

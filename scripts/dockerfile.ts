@@ -55,8 +55,8 @@ function recipeOf(image: string): ImageName {
 
 function systemTools(used: readonly ImageName[]): string[] {
   if (!used.includes('agent')) return []
-  const install = 'apt-get update && apt-get install --yes --no-install-recommends iproute2'
-  return [`RUN command -v ip >/dev/null || { ${install}; }`]
+  const install = 'apt-get update && apt-get install --yes --no-install-recommends iproute2 nftables'
+  return [`RUN command -v ip && command -v nft || { ${install}; }`]
 }
 
 function stages(name: ImageName, images: readonly string[]): string[] {

@@ -99,7 +99,7 @@ export const recipes = {
     title: 'MultiNIC agent',
     starts: { 'multinic-agent': [] },
     entrypoint: ['/usr/bin/node', '/agent.cjs'],
-    system: { '/usr/sbin/ip': 'ip' },
+    system: { '/usr/sbin/ip': 'ip', '/usr/sbin/nft': 'nft' },
     own: async work => ({
       packages: await buildAgent(join(work, 'agent.cjs')),
       files: {

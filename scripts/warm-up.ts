@@ -41,8 +41,8 @@ function ipOutput(command: string, done: boolean): unknown[] {
       }
     : { flags: [] }
   const route = { dev: 'multinic0', table: '100', protocol: '4', metric: 100, flags: [] }
-  const rule = { priority: 10_100, table: '100', protocol: '4' }
-  const main = { priority: 10_080, table: '254', suppress_prefixlen: 0 }
+  const main = { ...route, table: '254', metric: 20_000 }
+  const primary = { gateway: '10.0.0.1', dev: 'ens3', table: '110', protocol: '2', flags: ['onlink'] }
   const lists: Record<string, unknown[]> = {
     'address show': [
       link(1, 'lo', { link_type: '[772]' }),
@@ -55,21 +55,17 @@ function ipOutput(command: string, done: boolean): unknown[] {
       ...(done
         ? [
             { ...route, dst: '10.1.0.0/24', prefsrc: '10.1.0.10', scope: '253' },
-            { ...route, dst: 'default', gateway: '10.1.0.1' },
+            { ...route, dst: 'default', gateway: '10.1.0.1', flags: ['onlink'] },
             { ...route, dst: 'fd00::/64', pref: 'medium' },
-            { ...route, dst: 'fd00::/64', from: '::', table: '254', pref: 'medium' },
+            { ...main, dst: '10.1.0.0/24', prefsrc: '10.1.0.10', scope: '253' },
+            { ...main, dst: 'fd00::/64', pref: 'medium' },
+            { ...primary, dst: '10.1.0.0/24' },
           ]
         : []),
     ],
     'rule list': [
       { priority: 0, src: 'all', table: '255' },
-      ...(done
-        ? [
-            { ...rule, src: '10.1.0.10' },
-            { ...rule, ...main, src: '10.1.0.10' },
-            { ...rule, priority: 32_516, src: '0.0.0.1', srclen: 31, dst: '10.1.0.0', dstlen: 24 },
-          ]
-        : []),
+      ...(done ? [...nicRules('10.1.0.0', 24), ...primaryRules] : []),
     ],
     'neigh show': [
       { dst: '10.0.0.1', dev: 'ens3', lladdr: 'fa:16:3e:00:00:fe', state: ['REACHABLE'] },
@@ -79,22 +75,32 @@ function ipOutput(command: string, done: boolean): unknown[] {
   return lists[command] ?? lookup(command)
 }
 
-function ip6Output(done: boolean): unknown[] {
-  const rule = { priority: 10_100, table: '100', protocol: '4' }
-  const main = { priority: 10_080, table: '254', suppress_prefixlen: 0 }
-  const rules = [
-    { ...rule, src: 'fd00::10' },
-    { ...rule, ...main, src: 'fd00::10' },
+function nicRules(src: string, srclen: number): unknown[] {
+  const rule = { src, srclen, iif: 'lo', protocol: '4' }
+  return [
+    { ...rule, priority: 10_070, table: '100' },
+    { ...rule, priority: 10_060, table: '254', suppress_prefixlen: 7 },
+    { priority: 10_000, src: 'all', fwmark: '0x8', fwmask: '0x78', table: '100', protocol: '4' },
   ]
-  return [{ priority: 0, src: 'all', table: '255' }, ...(done ? rules : [])]
 }
 
-/** Which way packets take: those from the agent's NIC, those without a source, and those of the node. */
+const ofPrimary = { src: '10.0.0.0', srclen: 24, iif: 'lo', protocol: '2' }
+const primaryRules = [
+  { ...ofPrimary, priority: 10_091, table: '110', suppress_prefixlen: 0 },
+  { ...ofPrimary, priority: 10_090, table: '254', suppress_prefixlen: 24 },
+  { priority: 10_010, src: 'all', fwmark: '0x58', fwmask: '0x78', table: '110', protocol: '2' },
+]
+
+function ip6Output(done: boolean): unknown[] {
+  return [{ priority: 0, src: 'all', table: '255' }, ...(done ? nicRules('fd00::', 64) : [])]
+}
+
+/** Which way packets take: those from or to the agent's NIC, replies with its mark, and those of the node. */
 function lookup(command: string): unknown[] {
-  const [, , dst = '', , from] = command.split(' ')
-  const own = /^(10\.1\.|fd00::)/.test(dst)
-  const table = own && (from !== undefined || dst.startsWith('10.')) ? '100' : '254'
-  return [{ dst, ...(from && { from }), dev: own ? 'multinic0' : 'ens3', table, flags: [] }]
+  const [, , dst = '', selector, value] = command.split(' ')
+  const from = selector === 'from' ? value : undefined
+  const own = /^(10\.1\.|fd00::)/.test(from ?? dst) || selector === 'mark'
+  return [{ dst, ...(from && { from }), dev: own ? 'multinic0' : 'ens3', table: own ? '100' : '254', flags: [] }]
 }
 
 let changed = false
@@ -109,7 +115,8 @@ function printed(commands: readonly string[], family = ''): string {
 }
 
 const childProcess = {
-  spawnSync(_command: string, args: string[], { input = '' }: { input?: string }) {
+  spawnSync(command: string, args: string[], { input = '' }: { input?: string }) {
+    if (command === 'nft') return { status: 0, stdout: '', stderr: '' }
     if (input.includes(' name multinic0')) changed = true
     return { status: 0, stdout: args.includes('-j') ? printed(input.trim().split('\n'), args[0]) : '', stderr: '' }
   },

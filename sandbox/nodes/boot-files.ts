@@ -18,6 +18,10 @@ export interface Link {
 export interface BootPlan {
   /** For `ip -batch`. */
   ip: string[]
+  /** For `ip -force -batch`, after the rest: what all NICs share. */
+  shared: string[]
+  /** For `nft -f`. */
+  nft: string
   /** Paths below /proc/sys. */
   sysctls: { path: string; value: string }[]
   /** Keys that are not supported here. */
@@ -68,7 +72,13 @@ type Ethernet = z.infer<typeof ethernet>
 type Route = z.infer<typeof route>
 
 export function readBoot(files: Files, links: Link[]): BootPlan {
-  const plan: BootPlan = { ip: [], sysctls: [], unknown: [] }
+  const plan: BootPlan = {
+    ip: [],
+    shared: unitInput(files, 'multinic-primary.service', 'primary.batch').split('\n').filter(Boolean),
+    nft: unitInput(files, 'multinic-nft.service', 'multinic.nft'),
+    sysctls: [],
+    unknown: [],
+  }
   const names = new Map(links.map(link => [link.address.toLowerCase(), link.ifname]))
 
   function rename(mac: string, to: string): void {
@@ -125,6 +135,11 @@ export function readBoot(files: Files, links: Link[]): BootPlan {
   return plan
 }
 
+/** What a unit of ours loads; nothing without the unit. */
+function unitInput(files: Files, unit: string, name: string): string {
+  return files.has(`etc/systemd/system/${unit}`) ? (files.get(`etc/multinic/${name}`) ?? '') : ''
+}
+
 function bringUp(device: string, nic: Ethernet, file: NetworkdFile): string[] {
   const mtu = file.mtu ?? nic.mtu
   const rules: Rule[] = file.rules ?? nic['routing-policy'] ?? []
@@ -137,10 +152,10 @@ function bringUp(device: string, nic: Ethernet, file: NetworkdFile): string[] {
         `addr add ${each} dev ${device}${file.withoutPrefixRoute.has(each) ? ' noprefixroute' : ''}${each.includes(':') ? ' nodad' : ''}`,
     ),
     ...(file.routes ?? nic.routes ?? []).map(each => routeLine(device, each)),
-    ...rules.map(({ from, to, table, priority, suppress_prefixlength }) =>
+    ...rules.map(({ from, to, table, priority, family, ...more }) =>
       commandLine(
-        `${familyOf(from ?? to)}rule add`,
-        { from: from ?? (to ? undefined : 'all'), to, table, suppress_prefixlength, priority },
+        `${family === 'ipv6' ? '-6 ' : familyOf(from ?? to)}rule add`,
+        { from: from ?? (to ? undefined : 'all'), to, ...more, table, priority },
         'protocol static',
       ),
     ),
@@ -166,7 +181,7 @@ function commandLine(head: string, options: Record<string, string | undefined>, 
   return [head, ...given, tail].join(' ')
 }
 
-type Rule = z.infer<typeof rule> & { suppress_prefixlength?: string }
+type Rule = z.infer<typeof rule> & { suppress_prefixlength?: string; iif?: string; fwmark?: string; family?: string }
 
 interface NetworkdFile {
   withoutPrefixRoute: Set<string>
@@ -203,9 +218,8 @@ function networkdFile(files: Files, id: string, plan: BootPlan): NetworkdFile {
 
 function networkdRoute(value: (key: string) => string | undefined): Route {
   const to = value('Route.Destination') ?? ''
-  const source = value('Route.Source')
   return {
-    to: source ? `${to} from ${source}` : to,
+    to,
     via: value('Route.Gateway'),
     from: value('Route.PreferredSource'),
     table: value('Route.Table'),
@@ -216,14 +230,20 @@ function networkdRoute(value: (key: string) => string | undefined): Route {
 }
 
 function networkdRule(value: (key: string) => string | undefined): Rule {
-  const suppressed = value('RoutingPolicyRule.SuppressPrefixLength')
   return {
     from: value('RoutingPolicyRule.From'),
     to: value('RoutingPolicyRule.To'),
     table: value('RoutingPolicyRule.Table') ?? '254',
     priority: value('RoutingPolicyRule.Priority'),
-    ...(suppressed === undefined ? {} : { suppress_prefixlength: suppressed }),
+    ...optional('suppress_prefixlength', value('RoutingPolicyRule.SuppressPrefixLength')),
+    ...optional('iif', value('RoutingPolicyRule.IncomingInterface')),
+    ...optional('fwmark', value('RoutingPolicyRule.FirewallMark')),
+    ...optional('family', value('RoutingPolicyRule.Family')),
   }
+}
+
+function optional<K extends string>(key: K, value: string | undefined): { [P in K]?: string } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: string })
 }
 
 const knownLink = [
@@ -232,7 +252,7 @@ const knownLink = [
 ]
 /** Those of [Match] and [Link] repeat the Netplan file, which is read. */
 const knownNetwork =
-  /^((Match|Link)\.\w+|Route\.(Destination|Source|Gateway|PreferredSource|Table|Metric|Scope|GatewayOnLink)|RoutingPolicyRule\.(From|To|Table|Priority|SuppressPrefixLength))$/
+  /^((Match|Link)\.\w+|Route\.(Destination|Gateway|PreferredSource|Table|Metric|Scope|GatewayOnLink)|RoutingPolicyRule\.(Family|FirewallMark|IncomingInterface|From|To|Table|Priority|SuppressPrefixLength))$/
 const knownDropIn = [
   'Address.Address',
   'Address.Broadcast',

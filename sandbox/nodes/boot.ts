@@ -1,7 +1,7 @@
 /**
  * Boots a node: applies its network files to its unconfigured NICs, without controller or agent.
  *
- * Replaces udev, the Netplan generator, systemd-networkd and systemd-sysctl, which do not run in a namespace.
+ * Replaces udev, the Netplan generator, systemd-networkd, systemd-sysctl and our units, which do not run in a namespace.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
@@ -26,6 +26,8 @@ export async function boot({ machine, namespace, root, log }: BootOptions): Prom
     namespace,
     plan.ip.filter(line => !isRename(line)),
   )
+  await machine.nft(namespace, plan.nft)
+  await machine.ip(namespace, plan.shared, 'tolerant')
   log.info('booted', { changes: plan.ip.length + plan.sysctls.length })
 }
 
@@ -36,7 +38,7 @@ function isRename(line: string): boolean {
 
 async function filesOf(root: string): Promise<Files> {
   const files = new Map<string, string>()
-  for (const directory of ['etc/netplan', 'etc/systemd/network', 'etc/sysctl.d']) {
+  for (const directory of ['etc/multinic', 'etc/netplan', 'etc/systemd', 'etc/sysctl.d']) {
     const entries = await readdir(join(root, directory), { recursive: true, withFileTypes: true }).catch(() => [])
     for (const entry of entries) {
       if (!entry.isFile()) continue

@@ -12,8 +12,10 @@ export interface Machine {
   addNamespace(name: string): Promise<void>
   /** Kills the processes in it first. */
   removeNamespace(name: string): Promise<void>
-  /** Runs lines of `ip -batch` in a namespace, up to the first that fails. */
-  ip(namespace: string, lines: string[]): Promise<void>
+  /** Runs lines of `ip -batch` in a namespace, up to the first that fails; `tolerant`: all of them. */
+  ip(namespace: string, lines: string[], failures?: 'tolerant'): Promise<void>
+  /** Runs `nft -f -`. */
+  nft(namespace: string, script: string): Promise<void>
   ipJson<T>(namespace: string, args: string[]): Promise<T[]>
   /** Paths are below /proc/sys. */
   writeSettings(namespace: string, settings: readonly { path: string; value: string }[]): Promise<void>
@@ -27,7 +29,15 @@ export function namespaceMachine(state: StateDir): Machine {
     simulated: false,
     addNamespace: name => addNamespace(state, name),
     removeNamespace,
-    ip: ipBatch,
+    async ip(namespace, lines, failures) {
+      for (const part of failures === 'tolerant' ? lines.map(line => [line]) : [lines])
+        await ipBatch(namespace, part).catch(error => {
+          if (failures !== 'tolerant') throw error
+        })
+    },
+    async nft(namespace, input) {
+      if (input) await run('nsenter', [`--net=/run/netns/${namespace}`, 'nft', '-f', '-'], { input })
+    },
     ipJson,
     async writeSettings(namespace, settings) {
       if (settings.length === 0) return

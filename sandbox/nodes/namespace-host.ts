@@ -111,7 +111,8 @@ const cloudInit = (macAddress: string) => `network:
 
 async function makeRoot(root: string, server: Server, macAddress: string): Promise<void> {
   const directories = [
-    ...['etc/netplan', 'etc/systemd/network', 'etc/sysctl.d', 'etc/udev/rules.d', 'var/lib', 'run'],
+    ...['etc/netplan', 'etc/multinic', 'etc/systemd/network', 'etc/systemd/system'],
+    ...['etc/sysctl.d', 'etc/udev/rules.d', 'var/lib', 'run'],
     ...[
       'sys/class/dmi/id',
       'sys/class/net',

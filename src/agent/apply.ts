@@ -8,6 +8,7 @@ import { messageOf } from '../runtime/errors.ts'
 import { type Change, describeChange, ipCommand, isKernelChange, type KernelChange, ruleKey } from './change.ts'
 import type { HostContext } from './context.ts'
 import { removedInstead } from './equivalent.ts'
+import { nftErrorIn, nftScript } from './nftables.ts'
 import { sysctlPath } from './observe.ts'
 import { linkByIndex, type Observed } from './observed.ts'
 import { applyUnitOf, type Unit } from './unit.ts'
@@ -22,11 +23,14 @@ export type Failures = ReadonlyMap<string, Failure>
 
 export interface ApplyResult {
   failures: Failures
-  /** Altnames that the kernel did not accept, and the source of routes if it has none from a source. */
+  /** Altnames that the kernel did not accept. */
   refusedAltnames: string[]
+  /** Why nft could not load a table. */
+  nftError?: string
 }
 
 type SysctlChange = Change & { kind: 'sysctl' }
+type NftChange = Change & { kind: 'nft' }
 
 interface BatchLine {
   unit: Unit
@@ -70,13 +74,21 @@ export async function applyUnits(
   neighbourCommands: readonly string[] = [],
 ): Promise<ApplyResult> {
   const failures = new Map<string, Failure>()
-  const skipped = await applyAll(units, observed, context, failures, { neighbourCommands })
-  const refused = skipped.flatMap(({ change }) => {
-    if (change.kind === 'route' && change.op === 'add') return change.route.from ?? []
-    return change.kind === 'altname' && change.op === 'add' ? change.altname : []
-  })
+  const { skipped, nftError } = await applyAll(units, observed, context, failures, { neighbourCommands })
+  const refused = skipped.flatMap(({ change }) =>
+    change.kind === 'altname' && change.op === 'add' ? change.altname : [],
+  )
   const refusedAltnames = [...new Set(refused)]
-  return { failures: withSuccessors(units, failures), refusedAltnames }
+  return {
+    failures: withSuccessors(units, failures),
+    refusedAltnames,
+    ...(nftError !== undefined && isUnsupported(nftError) ? { nftError } : {}),
+  }
+}
+
+/** The kernel or the image lacks something, which no retry brings. */
+function isUnsupported(nftError: string): boolean {
+  return /not supported|No such file|Operation not permitted|no nft program/i.test(nftError)
 }
 
 /** For rollback: tries every command, whatever happened to the one before. The caller observes the result. */
@@ -88,14 +100,14 @@ export async function applyBestEffort(units: readonly Unit[], observed: Observed
 const goneErrors =
   /No such (file or directory|process)|Cannot assign requested address|[Aa]ddress not found|FIB table does not exist/
 
-/** Fills `failures`. Returns the commands that failed without failing their NIC. */
+/** Fills `failures`. Returns the commands that failed without failing their NIC, and the error of nft. */
 async function applyAll(
   units: readonly Unit[],
   observed: Observed,
   context: HostContext,
   failures: Map<string, Failure>,
   { tolerant = false, neighbourCommands = [] }: Partial<BatchOptions> = {},
-): Promise<BatchLine[]> {
+): Promise<{ skipped: BatchLine[]; nftError: string | undefined }> {
   const kept = unsafeRemovals(units, observed)
   for (const { unit, change } of tolerant ? [] : kept)
     failures.set(unit.group, {
@@ -104,14 +116,47 @@ async function applyAll(
     })
   await releaseFromNetworkManager(units, observed, context, failures)
   for (const unit of units) writeSysctls(unit, sysctlsBefore(unit), deviceBefore(unit, observed), context, failures)
+  // Marks have no effect before the rules, and rules have none after the marks.
+  const tables = units.filter(unit => !failures.has(unit.group)).flatMap(({ changes }) => changes.filter(isNftChange))
+  const nftError = await loadTables(
+    tables.filter(({ to }) => to !== undefined),
+    context,
+  )
+  if (nftError !== undefined && !isUnsupported(nftError) && !tolerant)
+    for (const unit of units.filter(({ changes }) => changes.some(isNftChange)))
+      failures.set(unit.group, { reason: 'CommandFailed', message: `nft: ${nftError}` })
   const skipped: BatchLine[] = []
   for (const { args, lines } of batchesOf(units)) {
     const options = { tolerant, neighbourCommands: args.includes('-6') ? [] : neighbourCommands }
     const batch = { args, lines: lines.filter(line => !kept.some(({ change }) => change === line.change)) }
     skipped.push(...(await runBatch(batch, observed, context, failures, options)))
   }
+  await loadTables(
+    tables.filter(({ to }) => to === undefined),
+    context,
+  )
   for (const unit of units) writeSysctls(unit, sysctlsAfter(unit), deviceAfter(unit, observed), context, failures)
-  return skipped
+  return { skipped, nftError }
+}
+
+function isNftChange(change: Change): change is NftChange {
+  return change.kind === 'nft'
+}
+
+/** All tables in one transaction; if the kernel refuses one, the others on their own. Returns the last error. */
+async function loadTables(changes: readonly NftChange[], { host, done }: HostContext): Promise<string | undefined> {
+  if (changes.length === 0) return undefined
+  const load = async (some: readonly NftChange[]) => {
+    const { code, stderr } = await host.nft(some.map(({ family, to }) => nftScript(family, to)).join(''))
+    if (code !== 0) return nftErrorIn(stderr)
+    for (const change of some) done?.add(change)
+    return undefined
+  }
+  const error = await load(changes)
+  if (error === undefined || changes.length === 1) return error
+  let last: string | undefined
+  for (const change of changes) last = (await load([change])) ?? last
+  return last
 }
 
 function unsafeRemovals(units: readonly Unit[], { rules }: Observed): { unit: Unit; change: Change }[] {
@@ -202,23 +247,18 @@ function linesOf(units: readonly Unit[]): BatchLine[] {
     )
     .filter(({ command }) => command !== '')
   const removedRules = new Set(lines.flatMap(({ change }) => removedRule(change)))
-  // Removed NICs free their names. Then new rules, before the old ones that they replace: no packet may find neither.
+  // Removed NICs free their names. Then new rules and the routes that flows need meanwhile, before the old ones that they replace: no packet may find neither.
   // Then removals of the other NICs: the next NIC may need the same rule, route or address. Then temporary names, then
   // the rest.
   const rankOf = (line: BatchLine) => {
     const { unit, change } = line
     if (unit.purpose === 'remove') return 0
     if (change.kind === 'rule' && change.op === 'add' && !removedRules.has(ruleKey(change.rule))) return 1
+    if (change.kind === 'route' && change.early) return 1
     if (isRemoval(line) && !('inPlace' in change)) return 2
     return change.kind === 'name' && change.park ? 3 : 4
   }
   return [0, 1, 2, 3, 4].flatMap(rank => lines.filter(line => rankOf(line) === rank))
-}
-
-/** A NIC works without an altname (kernels before 5.5), and without routes from a source (no CONFIG_IPV6_SUBTREES). */
-function isOptional(change: KernelChange, error: string): boolean {
-  if (change.kind === 'altname') return true
-  return change.kind === 'route' && change.route.from !== undefined && /IPV6_SUBTREES|Invalid argument/.test(error)
 }
 
 function removedRule(change: Change): string[] {
@@ -259,7 +299,8 @@ async function runBatch(
       rest = [...freeAndRename(failed, failed.change.to), ...next]
     else if (isGone(failed, error)) rest = next
     else {
-      if (!isOptional(failed.change, error) && !tolerant) {
+      // A NIC works without an altname (kernels before 5.5).
+      if (failed.change.kind !== 'altname' && !tolerant) {
         const reason = failed.change.kind === 'name' && /exists/i.test(error) ? 'InterfaceNameInUse' : 'CommandFailed'
         failures.set(failed.unit.group, { reason, message: `${describeChange(failed.change)}: ${error}` })
       } else skipped.push(failed)

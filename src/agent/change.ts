@@ -33,16 +33,16 @@ export interface RuleSpec {
   family: Family
   priority: number
   table: number
+  /** 0.0.0.0/0 or ::/0 in a rule that selects by its mark alone: the text of a rule tells its family. */
   from?: string
   to?: string
+  /** `lo`: packets of the node itself. */
+  iif?: string
+  /** Value and mask of the packet mark, as iproute2 prints them: `0x8/0x78`. */
+  fwmark?: string
   /** Routes of the table with a prefix of this length or shorter do not count. */
   suppressPrefixLength?: number
   protocol: number
-}
-
-/** All rules of multinic are of this kind. */
-export interface SourceRule extends RuleSpec {
-  from: string
 }
 
 type Op = 'add' | 'remove'
@@ -57,16 +57,23 @@ export type Change =
   | { kind: 'link'; from: 'up' | 'down'; to: 'up' | 'down' }
   /** `inPlace` marks the parts of a change of options or prefix length: the NIC has the address all the time. */
   | { kind: 'address'; op: Op; address: AddressSpec; inPlace?: true }
-  | { kind: 'route'; op: Op; route: RouteSpec }
+  /**
+   * `inPlace` marks a route and the one that replaces it: packets have one of them all the time. `early`: added before anything
+   * is removed.
+   */
+  | { kind: 'route'; op: Op; route: RouteSpec; inPlace?: true; early?: true }
   | { kind: 'rule'; op: Op; rule: RuleSpec }
   | { kind: 'altname'; op: Op; altname: string }
   /** `ipv4.rp_filter` and the like, of this device only. */
   | { kind: 'sysctl'; key: string; from: string; to: string }
   | { kind: 'file'; path: string; from?: FileState; to?: FileState }
+  /** The table `multinic` of one family, as nft lists it. */
+  | { kind: 'nft'; family: Family; from?: string; to?: string }
   /** NetworkManager releases the device, or manages it again. */
   | { kind: 'manager'; from: Manager; to: Manager; leased?: boolean }
 
-export type KernelChange = Exclude<Change, { kind: 'sysctl' | 'file' | 'manager' }>
+/** What `ip -batch` sets. */
+export type KernelChange = Exclude<Change, { kind: 'sysctl' | 'file' | 'nft' | 'manager' }>
 
 export function fileChange(path: string, from: FileState | undefined, to: FileState | undefined): Change {
   return { kind: 'file', path, ...(from ? { from } : {}), ...(to ? { to } : {}) }
@@ -78,7 +85,7 @@ export function lossesOf(change: Change): Change[] {
 }
 
 export function isKernelChange(change: Change): change is KernelChange {
-  return change.kind !== 'sysctl' && change.kind !== 'file' && change.kind !== 'manager'
+  return !['sysctl', 'file', 'nft', 'manager'].includes(change.kind)
 }
 
 /** One line for `ip -batch`; empty for a half of a change that needs no command of its own. */
@@ -95,12 +102,18 @@ export function ipCommand(change: KernelChange, ifindex: number): string {
     case 'address':
       return addressCommand(change, device)
     case 'route':
-      return `route ${verb} ${routeText(change.route, device)}`
+      return routeCommand(change, device)
     case 'rule':
       return `rule ${verb} ${ruleText(change.rule)} protocol ${change.rule.protocol}`
     case 'altname':
       return `link property ${verb} dev ${device} altname ${change.altname}`
   }
+}
+
+function routeCommand({ op, route, inPlace }: Change & { kind: 'route' }, device: string): string {
+  if (inPlace && op === 'remove') return ''
+  const verb = inPlace ? 'replace' : op === 'remove' ? 'del' : 'add'
+  return `route ${verb} ${routeText(route, device)}`
 }
 
 /** The kernel changes the options of an IPv6 address. Those of an IPv4 address stay: see `replaceInPlace`. */
@@ -134,6 +147,8 @@ export function describeChange(change: Change): string {
       return `${verb} altname ${change.altname}`
     case 'sysctl':
       return `${change.key} ${change.from} to ${change.to}`
+    case 'nft':
+      return `${change.to === undefined ? 'remove' : change.from === undefined ? 'add' : 'replace'} nft ${tableName(change.family)}`
     case 'manager':
       return change.to === 'none' ? 'release from NetworkManager' : 'return to NetworkManager'
     case 'file':
@@ -160,8 +175,10 @@ const ruleTexts = new WeakMap<RuleSpec, string>()
 export function ruleText(rule: RuleSpec): string {
   const known = ruleTexts.get(rule)
   if (known !== undefined) return known
-  const { from, to, table, suppressPrefixLength, priority } = rule
-  const selectors = `${option('from', from)}${option('to', to)}`.slice(1)
+  const { from, to, iif, fwmark, table, suppressPrefixLength, priority } = rule
+  const selectors = `${option('from', from)}${option('to', to)}${option('iif', iif)}${option('fwmark', fwmark)}`.slice(
+    1,
+  )
   const target = `lookup ${table}${option('suppress_prefixlength', suppressPrefixLength)} priority ${priority}`
   const text = selectors === '' ? target : `${selectors} ${target}`
   ruleTexts.set(rule, text)
@@ -171,6 +188,11 @@ export function ruleText(rule: RuleSpec): string {
 /** Texts of routes are compared a hundred times in a run: joining lists would be slow. */
 function option(name: string, value: string | number | undefined): string {
   return value === undefined ? '' : ` ${name} ${value}`
+}
+
+/** Of nftables. */
+export function tableName(family: Family): string {
+  return `table ${family === 4 ? 'ip' : 'ip6'} multinic`
 }
 
 export function familyOf(cidr: string): Family {

@@ -20,7 +20,8 @@ export interface Settings {
   policyRouting: boolean
   tableBase: number
   metric: number
-  noPrefixRoute: boolean
+  /** Four adjacent bits of the packet mark. */
+  markMask: number
   arpSysctls: boolean
   looseRpFilter: boolean
   /** Accept router advertisements on our NICs, except their default route. */
@@ -49,8 +50,8 @@ export interface Settings {
 const yes = new Set(['1', 'true', 'yes', 'on'])
 const no = new Set(['0', 'false', 'no', 'off'])
 
-/** The priority of a rule `from` an address is 10000 + table and must be below those without a source, also for the tenth NIC. */
-const maxTableBase = 22_426
+/** Table numbers have 32 bits; the last NIC has the base + 9, the primary NIC the base + 10. */
+const maxTableBase = 0xffff_ffff - 10
 
 export function parseSettings(env: Environment): { settings: Settings; errors: FieldError[] } {
   const errors: FieldError[] = []
@@ -86,7 +87,7 @@ export function parseSettings(env: Environment): { settings: Settings; errors: F
   }
 
   const tableBase = integer('NETWORK_ROUTING_TABLE_BASE', 100, 1, maxTableBase)
-  if (tableBase <= 255 && tableBase + 9 >= 253)
+  if (tableBase <= 255 && tableBase + 10 >= 253)
     fail('NETWORK_ROUTING_TABLE_BASE', `${tableBase} overlaps the kernel tables 253 to 255`)
   const backend = oneOf('MULTINIC_BACKEND', backends)
   const probe = parseProbe(text('NETWORK_PROBE') ?? 'reported', message => fail('NETWORK_PROBE', message))
@@ -100,7 +101,7 @@ export function parseSettings(env: Environment): { settings: Settings; errors: F
     policyRouting: flag('NETWORK_POLICY_ROUTING_ENABLED', true),
     tableBase,
     metric: integer('NETWORK_ROUTE_METRIC', 100, 0, 0x7fffffff),
-    noPrefixRoute: flag('NETWORK_NOPREFIXROUTE', true),
+    markMask: markMask(text('NETWORK_MARK_MASK') ?? '0x78', message => fail('NETWORK_MARK_MASK', message)),
     arpSysctls: flag('NETWORK_SET_ARP_SYSCTLS', true),
     looseRpFilter: flag('NETWORK_SET_RP_FILTER_LOOSE', true),
     acceptRa: flag('NETWORK_ACCEPT_RA', false),
@@ -115,6 +116,14 @@ export function parseSettings(env: Environment): { settings: Settings; errors: F
     duplicateCheck: flag('NETWORK_DUPLICATE_CHECK', true),
   }
   return { settings, errors }
+}
+
+/** `0x78`: the bits 3 to 6. */
+function markMask(text: string, fail: (message: string) => void): number {
+  const mask = /^0x[0-9a-f]{1,8}$/i.test(text) ? Number(text) : 0
+  if (mask !== 0 && mask / (mask & -mask) === 0xf) return mask
+  fail(`"${text}" must be a hexadecimal number with four adjacent bits, such as 0x78`)
+  return 0x78
 }
 
 /** `reported`, or `reported,multinic2=required,multinic3=off`. */

@@ -46,7 +46,8 @@ export const duplicateTimeout = 400
 const retryTimeout = 3_000
 
 export function probeScope(plan: Plan, units: readonly Unit[]): ProbeScope {
-  const devices = [...plan.accepted.map(({ link }) => link.ifindex), ...units.flatMap(unit => unit.ifindex ?? [])]
+  const ofNics = units.filter(({ purpose }) => purpose !== 'node')
+  const devices = [...plan.accepted.map(({ link }) => link.ifindex), ...ofNics.flatMap(unit => unit.ifindex ?? [])]
   return {
     nics: plan.accepted.map(({ nic, link }) => ({ nic, ifindex: link.ifindex })),
     owned: { tables: plan.tables, devices: new Set(devices) },

@@ -8,17 +8,21 @@ import {
   type Cidr,
   canonical,
   contains,
-  type Family,
+  formatIp,
+  type Ip,
   networkOf,
+  overlaps,
   parseCidr,
   parseIp,
 } from '../contract/address.ts'
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
-import type { AddressSpec, RouteSpec, SourceRule } from './change.ts'
+import { type AddressSpec, familyOf, type RouteSpec, type RuleSpec } from './change.ts'
 import type { Settings } from './config.ts'
+import type { MarkedNic } from './nftables.ts'
 import type { NodeNetworks } from './node-networks.ts'
-import { type Link, protocolStatic } from './observed.ts'
-import { boundRules, hasGlobalRouter, hostOf, isLinkLocal, unboundRoutes, unboundRules } from './policy-routing.ts'
+import { type Link, protocolStatic, tableMain } from './observed.ts'
+import { type Neighbourhood, packetSources } from './packet-sources.ts'
+import { nicRules, slotMark } from './policy-routing.ts'
 import { type ExpectedLookup, expectedLookups, lookupTargets } from './route-lookups.ts'
 
 export interface DesiredNic {
@@ -30,11 +34,13 @@ export interface DesiredNic {
   table: number
   addresses: AddressSpec[]
   routes: RouteSpec[]
-  rules: SourceRule[]
+  rules: RuleSpec[]
   sysctls: Record<string, string>
   acceptRa: boolean
-  /** Networks that only sockets bound to an address of the NIC reach over it. */
+  /** Networks that the main table does not reach by the NIC. */
   onlyBound: { network: string; because: string }[]
+  /** Which packets get its mark. */
+  marked: MarkedNic
   /** Which way packets must take. */
   lookups: ExpectedLookup[]
   altname?: string
@@ -44,55 +50,119 @@ export interface DesiredNic {
 
 /** IPv6 has no metric 0: the kernel uses this one instead. */
 const defaultMetric6 = 1024
+/** In the main table, worse than those of all other programs. A requested route must not win over the network of another NIC. */
+const mainMetric = 20_000
+const mainRouteMetric = 20_100
 
-export function desiredNics(interfaces: readonly Interface[], settings: Settings, node: NodeNetworks): DesiredNic[] {
+interface Requested {
+  nic: Interface
+  cidrs: Cidr[]
+}
+
+/** `slots`: the slot of each NIC by its MAC address, where it is not its index. */
+export function desiredNics(
+  interfaces: readonly Interface[],
+  settings: Settings,
+  node: NodeNetworks,
+  slots: ReadonlyMap<string, number> = new Map(),
+): DesiredNic[] {
   const sorted = [...interfaces].sort((a, b) => a.index - b.index)
   // Stryker disable next-line ArrayDeclaration: the contract accepts only addresses that can be read.
   const cidrsOf = (nic: Interface) => addressesOf(nic).flatMap(text => parseCidr(text) ?? [])
   const requested = sorted.map(nic => ({ nic, cidrs: cidrsOf(nic) }))
-  const networks = requested.flatMap(({ cidrs }) => cidrs).filter(cidr => cidr.prefix < bitsOf(cidr.family))
-  // Without the flag noprefixroute, the main table has the networks of all NICs too.
-  // Stryker disable next-line ArrayDeclaration: a text is no network.
-  const inMain = settings.noPrefixRoute ? [] : networks
-  const overOtherNics = [...node.overOtherNics, ...inMain]
   const targets = lookupTargets(sorted, node.addresses)
-  const nics = requested.map(({ nic, cidrs }) => {
-    const table = settings.tableBase + nic.index
-    const altname = altnameOf(nic.portId)
-    const routes = settings.policyRouting ? routesOf(nic, cidrs, table, settings.metric + nic.index) : []
-    const { unbound, onlyBound } = splitBySource(routes, node, [
-      ...node.overOtherNics,
-      // Stryker disable next-line ArrayDeclaration: a text is no network.
-      ...requested.flatMap(other => (other.nic === nic ? [] : other.cidrs)),
-    ])
-    return {
+  const nics = requested.map(entry => {
+    const { nic } = entry
+    const base = {
       index: nic.index,
       name: nic.name,
       macAddress: nic.macAddress,
       ...(nic.portId === undefined ? {} : { portId: nic.portId }),
       ...(nic.mtu === undefined ? {} : { mtu: nic.mtu }),
-      table,
-      addresses: addressesOf(nic).map(cidr => ({
-        cidr,
-        noPrefixRoute: settings.noPrefixRoute && settings.policyRouting,
-      })),
-      routes: [...routes, ...unboundRoutes(unbound)],
-      rules: settings.policyRouting
-        ? [...cidrs.flatMap(cidr => boundRules(cidr, table, overOtherNics)), ...unboundRules(unbound, nic.index)]
-        : [],
+      table: settings.tableBase + nic.index,
+      addresses: addressesOf(nic).map(cidr => ({ cidr, noPrefixRoute: settings.policyRouting })),
       sysctls: sysctlsOf(settings),
       acceptRa: settings.acceptRa,
-      onlyBound,
-      unbound,
-      ...(altname === undefined ? {} : { altname }),
+      ...altnameEntry(nic.portId),
     }
+    const slot = slots.get(nic.macAddress) ?? nic.index
+    return settings.policyRouting
+      ? { ...base, ...routingOf(entry, requested, { settings, node, slot }) }
+      : { ...base, routes: [], rules: [], onlyBound: [], marked: unmarked(nic.name, slot) }
   })
   return nics.map(nic => {
-    const { unbound: _, ...desired } = nic
     // Stryker disable next-line ArrayDeclaration: every NIC has a list of targets.
     const wanted = settings.policyRouting ? (targets.get(nic.index) ?? []) : []
-    return { ...desired, lookups: expectedLookups(nic, nics, wanted, node.addresses) }
+    return { ...nic, lookups: expectedLookups(nic, nics, wanted, node) }
   })
+}
+
+function unmarked(name: string, slot: number): MarkedNic {
+  return { name, slot, sources: [], networks: [] }
+}
+
+function altnameEntry(portId: string | undefined): Pick<DesiredNic, 'altname'> {
+  const altname = altnameOf(portId)
+  return altname === undefined ? {} : { altname }
+}
+
+/** Routes in the NIC's own table and in the main table, rules, and the packets that get its mark. */
+function routingOf(
+  { nic, cidrs }: Requested,
+  requested: readonly Requested[],
+  { settings, node, slot }: { settings: Settings; node: NodeNetworks; slot: number },
+): Pick<DesiredNic, 'routes' | 'rules' | 'onlyBound' | 'marked'> {
+  const table = settings.tableBase + nic.index
+  const others = requested.flatMap(({ nic: other, cidrs: networks }) =>
+    other === nic
+      ? []
+      : networks
+          .filter(network => network.prefix < bitsOf(network.family))
+          .map(network => ({ index: other.index, network })),
+  )
+  const around: Neighbourhood = { others, reservedBy: node.reservedBy }
+  const own = routesOf(nic, cidrs, around, { table, metric: settings.metric + nic.index })
+  const { main, onlyBound } = mainRoutes(own, nic.index, node)
+  const sources = packetSources(nic.index, cidrs, around)
+  const mask = settings.markMask
+  const pairs = (nic.allowedAddressPairs ?? []).map(cidr => ({ family: familyOf(cidr), cidr }))
+  const connected = main.filter(({ gateway }) => gateway === undefined)
+  return {
+    routes: [...own, ...main],
+    rules: nicRules({ index: nic.index, table, mark: slotMark(slot, mask), mask }, sources),
+    onlyBound,
+    marked: {
+      name: nic.name,
+      slot,
+      // Of a shared subnet the rules know the addresses; its other addresses may be those of any NIC in it.
+      sources: [...sources.filter(({ cidr }) => !isSharedNetwork(cidr, sources)), ...pairs],
+      networks: connected.map(({ family, destination }) => ({ family, cidr: destination })),
+    },
+  }
+}
+
+function isSharedNetwork(cidr: string, sources: readonly { sharedNetwork?: string }[]): boolean {
+  return sources.some(({ sharedNetwork }) => sharedNetwork === cidr)
+}
+
+/** The networks and requested routes of a NIC in the main table: Pods and sockets without an address find the NIC there. */
+function mainRoutes(
+  own: readonly RouteSpec[],
+  index: number,
+  node: NodeNetworks,
+): { main: RouteSpec[]; onlyBound: DesiredNic['onlyBound'] } {
+  const main: RouteSpec[] = []
+  const onlyBound: DesiredNic['onlyBound'] = []
+  for (const route of own) {
+    // The default route of the node stays the only one.
+    const network = parseCidr(route.destination)
+    if (!network) continue
+    const because = node.reservedBy(network)
+    const metric = (route.gateway === undefined ? mainMetric : mainRouteMetric) + index
+    if (because === undefined) main.push({ ...route, table: tableMain, metric })
+    else onlyBound.push({ network: route.destination, because })
+  }
+  return { main, onlyBound }
 }
 
 /** The kernel limits altnames to 127 characters; only characters that need no quoting are used. */
@@ -105,74 +175,56 @@ export function hasMacAltname({ name, altnames, macAddress }: Link): boolean {
   return [name, ...altnames].includes(`enx${macAddress.replaceAll(':', '')}`)
 }
 
-function routesOf(nic: Interface, cidrs: readonly Cidr[], table: number, metric: number): RouteSpec[] {
+function routesOf(
+  nic: Interface,
+  cidrs: readonly Cidr[],
+  around: Neighbourhood,
+  { table, metric }: Pick<RouteSpec, 'table' | 'metric'>,
+): RouteSpec[] {
   const routes = new Map<string, RouteSpec>()
-  const add = (family: Family, destination: string, more: Partial<RouteSpec>) => {
-    const key = `${family} ${destination}`
+  const add = (route: Pick<RouteSpec, 'family' | 'destination'> & Partial<RouteSpec>) => {
+    const key = `${route.family} ${route.destination}`
     if (routes.has(key)) return
-    routes.set(key, {
-      family,
-      table,
-      destination,
-      metric: family === 6 && metric === 0 ? defaultMetric6 : metric,
-      onlink: false,
-      protocol: protocolStatic,
-      ...more,
-    })
+    const ownMetric = route.family === 6 && metric === 0 ? defaultMetric6 : metric
+    routes.set(key, { table, metric: ownMetric, onlink: false, protocol: protocolStatic, ...route })
   }
   for (const cidr of cidrs) {
     if (cidr.prefix === bitsOf(cidr.family)) continue
     // The kernel refuses a tentative IPv6 address as preferred source, and selects it on its own once DAD has ended.
-    const source = cidr.family === 4 ? { source: hostOf(cidr) } : {}
-    add(cidr.family, networkOf(cidr), source)
+    const source = cidr.family === 4 ? { source: formatIp(cidr.address) } : {}
+    add({ family: cidr.family, destination: networkOf(cidr), ...source })
   }
   for (const { destination, nexthop } of gatewayRoutes(nic)) {
     const [to, via] = [parseCidr(destination), parseIp(nexthop)]
     if (!to || !via || !cidrs.some(cidr => cidr.family === via.family)) continue
-    const direct = cidrs.some(cidr => contains(cidr, via)) || isLinkLocal(via)
-    add(to.family, to.prefix === 0 ? 'default' : networkOf(to), {
-      gateway: canonical(nexthop) ?? nexthop,
-      onlink: !direct,
-    })
+    const network = to.prefix === 0 ? 'default' : networkOf(to)
+    const gateway = canonical(nexthop) ?? nexthop
+    add({ family: to.family, destination: network, gateway, onlink: isOnLink(via, cidrs, around) })
   }
   return [...routes.values()]
+}
+
+/**
+ * A daemon adds the routes of a link that comes up again in any order: with the flag, the kernel accepts a router before the
+ * route to its network. An IPv6 router must then not be in the network of another device. A link-local one needs no flag.
+ */
+function isOnLink(router: Ip, cidrs: readonly Cidr[], { others, reservedBy }: Neighbourhood): boolean {
+  if (router.family === 4) return true
+  if (isLinkLocal(router)) return false
+  const networks = cidrs.filter(cidr => contains(cidr, router))
+  return networks.every(
+    cidr => reservedBy(cidr) === undefined && !others.some(({ network }) => overlaps(network, cidr)),
+  )
+}
+
+function isLinkLocal({ family, value }: Ip): boolean {
+  return family === 6 && value >> 118n === 0x3fan
 }
 
 /** The gateway as a route, and the requested routes. */
 export function gatewayRoutes(nic: Interface): { destination: string; nexthop: string }[] {
   const everything = nic.gateway?.includes(':') ? '::/0' : '0.0.0.0/0'
   return [...(nic.gateway ? [{ destination: everything, nexthop: nic.gateway }] : []), ...(nic.routes ?? [])]
-}
-
-/** The networks of a NIC that packets without a source may use, and those for which only bound sockets use the NIC. */
-function splitBySource(
-  routes: readonly RouteSpec[],
-  node: NodeNetworks,
-  otherNetworks: readonly Cidr[],
-): { unbound: RouteSpec[]; onlyBound: DesiredNic['onlyBound'] } {
-  const unbound: RouteSpec[] = []
-  const onlyBound: DesiredNic['onlyBound'] = []
-  for (const route of routes) {
-    // The default route of the node serves packets without a source.
-    const network = parseCidr(route.destination)
-    if (!network) continue
-    const because = node.reservedBy(network) ?? noSourceRoute(route, node) ?? sharedRouter(route, otherNetworks)
-    if (because === undefined) unbound.push(route)
-    else onlyBound.push({ network: route.destination, because })
-  }
-  return { unbound, onlyBound }
-}
-
-function noSourceRoute({ family }: RouteSpec, { sourceRoutes }: NodeNetworks): string | undefined {
-  return family === 6 && !sourceRoutes ? 'needs a kernel with CONFIG_IPV6_SUBTREES' : undefined
-}
-
-/** The kernel accepts a router for packets without a source only on the device that it selects for the router itself. */
-function sharedRouter(route: RouteSpec, otherNetworks: readonly Cidr[]): string | undefined {
-  // Stryker disable next-line StringLiteral: a route with a router has a gateway.
-  const router = hasGlobalRouter(route) ? parseIp(route.gateway ?? '') : undefined
-  if (!router || !otherNetworks.some(network => contains(network, router))) return undefined
-  return `has the router ${route.gateway}, which is also in the network of another NIC`
 }
 
 function sysctlsOf(settings: Settings): Record<string, string> {

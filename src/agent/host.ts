@@ -35,6 +35,8 @@ export interface Host {
   ip(args: readonly string[], lines?: readonly string[]): Promise<CommandResult>
   /** Starts `ip -force -batch -` with the first query. */
   ipSession(args: readonly string[]): IpSession
+  /** Runs `nft -f -`. Fails like a command on a machine without nft. */
+  nft(script: string): Promise<CommandResult>
   /** Undefined when the file does not exist. */
   readFile(path: string): FileState | undefined
   /** The trimmed text of a sysctl or another one-line file; undefined when it does not exist. */
@@ -87,6 +89,7 @@ export function kernelHost({
   return {
     ip: (args, lines) => run('ip', inNamespace(args), lines),
     ipSession: args => ipSession(() => spawn('ip', inNamespace(args)), commandTimeout),
+    nft: script => runNft(script, namespace),
     readFile,
     readValue,
     list,
@@ -132,6 +135,17 @@ async function run(command: string, args: readonly string[], lines?: readonly st
   // `ip -batch` stops reading at the first error.
   if (error && !isCode(error, 'EPIPE')) throw new Error(`${command}: ${error.message}`)
   return { code: status ?? 255, stdout, stderr }
+}
+
+async function runNft(script: string, namespace: string | undefined): Promise<CommandResult> {
+  const command = ['nft', '-f', '-']
+  const [program = '', ...args] = namespace ? ['nsenter', `--net=/run/netns/${namespace}`, ...command] : command
+  try {
+    return await run(program, args, [script])
+  } catch (error) {
+    if (!(error instanceof Error && /ENOENT/.test(error.message))) throw error
+    return { code: 127, stdout: '', stderr: 'there is no nft program' }
+  }
 }
 
 function readValue(path: string): string | undefined {

@@ -75,6 +75,7 @@ const keysOf: Readonly<Record<string, readonly string[]>> = {
   rule: ['op', 'rule'],
   altname: ['op', 'altname'],
   file: ['path'],
+  nft: ['family'],
 }
 
 function isChange(change: unknown): boolean {

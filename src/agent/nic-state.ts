@@ -36,6 +36,8 @@ export interface NicState {
   addresses: AddressSpec[]
   routes: RouteSpec[]
   rules: RuleSpec[]
+  /** The tables of the node; no NIC has any. */
+  nft: Observed['nft']
   altnames: string[]
   sysctls: Record<string, string>
   manager: Manager
@@ -99,6 +101,7 @@ export function nicState(observed: Observed, link: Link, scope: NicScope): NicSt
       .map(addressSpec),
     routes: observed.routes.filter(route => onlyOn(route, link.ifindex) && isInScope(route, scope)).map(routeSpec),
     ...nodeState(observed, scope),
+    nft: {},
     altnames: link.altnames.filter(altname => scope.altnames.has(altname)),
     sysctls: observed.sysctls[link.ifindex] ?? {},
     manager: observed.managers[link.ifindex] ?? 'none',
@@ -132,7 +135,7 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
     .filter(([key, to]) => ![undefined, to].includes(current.sysctls[key]) && key !== promoteSecondaries)
     .map(([key, to]): Change => ({ kind: 'sysctl', key, from: current.sysctls[key] ?? '', to }))
   const rules = difference(current.rules, target.rules, ruleKey)
-  const routes = difference(current.routes, target.routes, routeText)
+  const routes = routeChanges(current, target)
   const addresses = addressChanges(current.addresses, target.addresses)
   const altnames = difference(current.altnames, target.altnames, name => name)
   const promotion = promotionChanges(current, target)
@@ -142,12 +145,14 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
     current.manager === target.manager ? [] : [{ kind: 'manager', from: current.manager, to: target.manager }]
   const released = target.manager === 'none'
 
+  const nft = nftChanges(current, target)
   return [
     ...(released ? manager : []),
+    ...nft.filter(change => change.to !== undefined),
     ...promotion.first,
     ...(goesDown ? [] : sysctls),
     ...rules.removed.map((rule): Change => ({ kind: 'rule', op: 'remove', rule })),
-    ...routes.removed.map((route): Change => ({ kind: 'route', op: 'remove', route })),
+    ...routes.removed,
     ...addresses.removed,
     ...altnames.removed.map((altname): Change => ({ kind: 'altname', op: 'remove', altname })),
     ...(goesDown ? [{ kind: 'link', from: 'up', to: 'down' } satisfies Change] : []),
@@ -155,15 +160,29 @@ export function changesBetween(current: NicState, target: NicState): Change[] {
     ...(current.mtu === target.mtu ? [] : [{ kind: 'mtu', from: current.mtu, to: target.mtu } satisfies Change]),
     ...addresses.added,
     ...(!current.up && target.up ? [{ kind: 'link', from: 'down', to: 'up' } satisfies Change] : []),
-    ...directFirst(routes.added).map((route): Change => ({ kind: 'route', op: 'add', route })),
+    ...routes.added,
     ...rules.added.map((rule): Change => ({ kind: 'rule', op: 'add', rule })),
     ...altnames.added.map((altname): Change => ({ kind: 'altname', op: 'add', altname })),
     ...(goesDown ? sysctls : []),
     ...promotion.last,
+    ...nft.filter(change => change.to === undefined),
     ...fileChanges(current, target),
     // After the files: NetworkManager must not find our profile any more, or must find its own again.
     ...(released ? [] : manager),
   ]
+}
+
+function nftChanges({ nft: from }: NicState, { nft: to }: NicState): (Change & { kind: 'nft' })[] {
+  const families = [4, 6] as const
+  return families.flatMap(family =>
+    from[family] === to[family]
+      ? []
+      : [{ kind: 'nft', family, ...defined('from', from[family]), ...defined('to', to[family]) }],
+  )
+}
+
+function defined<K extends string>(key: K, value: string | undefined): { [P in K]?: string } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: string })
 }
 
 function renameBetween({ name: from, up, addresses }: NicState, { name: to }: NicState): Change[] {
@@ -227,6 +246,31 @@ function replaceInPlace(old: AddressSpec, address: AddressSpec): Change[] {
   return [change('add', second), change('remove', old), change('add', address), change('remove', second)]
 }
 
+/**
+ * Flows use the routes in the main table: a new one that the kernel accepts already is added before anything is removed, and one
+ * with the destination and metric of an old one replaces it.
+ */
+function routeChanges(current: NicState, target: NicState): { removed: Change[]; added: Change[] } {
+  const { removed, added } = difference(current.routes, target.routes, routeText)
+  const key = ({ family, table, destination, from = '', metric }: RouteSpec) =>
+    `${family} ${table} ${destination} ${from} ${metric}`
+  const [old, fresh] = [new Set(removed.map(key)), new Set(added.map(key))]
+  const hasAddress = (source: string) => current.addresses.some(({ cidr }) => hostPart(cidr) === source)
+  const isAccepted = ({ table, gateway, source }: RouteSpec) =>
+    table === tableMain && current.up && gateway === undefined && (source === undefined || hasAddress(source))
+  const change = (op: 'add' | 'remove', route: RouteSpec): Change => ({
+    kind: 'route',
+    op,
+    route,
+    ...((op === 'add' ? old : fresh).has(key(route)) ? { inPlace: true } : {}),
+    ...(op === 'add' && isAccepted(route) ? { early: true } : {}),
+  })
+  return {
+    removed: removed.map(route => change('remove', route)),
+    added: directFirst(added).map(route => change('add', route)),
+  }
+}
+
 /** The kernel refuses a route via a gateway that is not reachable yet. */
 function directFirst(routes: readonly RouteSpec[]): RouteSpec[] {
   return [...routes.filter(route => !route.gateway), ...routes.filter(route => route.gateway)]
@@ -262,13 +306,15 @@ export function routeSpec(route: ObservedRoute): RouteSpec {
 }
 
 export function ruleSpec(rule: ObservedRule): RuleSpec {
-  const { family, priority, table, from, to, suppressPrefixLength, protocol } = rule
+  const { family, priority, table, from, to, iif, fwmark, suppressPrefixLength, protocol } = rule
   return {
     family,
     priority,
     table,
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
+    ...(iif === undefined ? {} : { iif }),
+    ...(fwmark === undefined ? {} : { fwmark }),
     ...(suppressPrefixLength === undefined ? {} : { suppressPrefixLength }),
     protocol,
   }

@@ -1,22 +1,32 @@
 /**
- * The networks that the node itself uses: those that packets from a NIC's address must not reach by another NIC, and those
- * that packets without a source must not leave.
+ * The networks that the node itself uses: by which devices it reaches a wire, which networks are those of its primary NIC, and
+ * which networks must not get a route by a managed NIC.
  *
  * Pure.
  */
-import { type Cidr, contains, hostPart, networkOf, overlaps, parseCidr, parseIp } from '../contract/address.ts'
+import {
+  type Cidr,
+  contains,
+  type Family,
+  hostPart,
+  networkOf,
+  overlaps,
+  parseCidr,
+  parseIp,
+} from '../contract/address.ts'
 import type { Settings } from './config.ts'
-import { type Observed, type ObservedRoute, protocolStatic, tableMain } from './observed.ts'
-import { unspecified6 } from './policy-routing.ts'
+import { type Observed, type ObservedRoute, protocolKernel, tableMain } from './observed.ts'
 
 export interface NodeNetworks {
   /** The node's own addresses, in canonical notation. */
   addresses: readonly string[]
-  /** Networks that the main table reaches over other NICs: longest prefix first, no default routes. */
-  overOtherNics: readonly Cidr[]
-  /** The kernel has routes from a source. */
-  sourceRoutes: boolean
-  /** Why packets without a source must not use a NIC for the network; undefined when they may. */
+  /** Names of the devices by which packets reach a wire, without those of NICs. */
+  wires: readonly string[]
+  /** Networks of the devices with a default route. */
+  primary: readonly Cidr[]
+  /** The default route of the node by a router, by family. */
+  routers: Partial<Record<Family, { gateway: string; ifindex: number }>>
+  /** Why the main table must not get a route to the network; undefined when it may. */
   reservedBy(network: Cidr): string | undefined
 }
 
@@ -33,71 +43,80 @@ export interface NodeNetworksInput {
 
 /** Kinds of devices that lead to a wire; all other kinds are bridges, tunnels and the like. Hardware has no kind. */
 const wiredKinds = new Set([undefined, 'bond', 'team', 'vlan'])
-const protocolRa = 9
-const protocolDhcp = 16
 /** Link-local and multicast networks exist on every device. */
 const everywhere = ['169.254.0.0/16', '224.0.0.0/4', 'fe80::/10', 'ff00::/8'].flatMap(text => parseCidr(text) ?? [])
 
 export function nodeNetworks(input: NodeNetworksInput): NodeNetworks {
-  const { observed, ours, settings } = input
-  const main = observed.routes.filter(
-    route => route.table === tableMain && route.type === 1 && route.from === undefined,
+  const { observed, ours, nodeAddresses } = input
+  const foreign = observed.routes.filter(
+    route =>
+      route.table === tableMain &&
+      route.type === 1 &&
+      route.from === undefined &&
+      !route.devices.some(device => ours.has(device)),
   )
-  const foreign = main.filter(route => !route.devices.some(device => ours.has(device)))
-  const isWired = wiredDevices(input, foreign)
-  const wired = foreign.filter(route => route.devices.some(isWired))
-  const advertised = settings.acceptRa ? main.filter(route => route.family === 6 && !foreign.includes(route)) : []
+  const uplinks = new Set(
+    foreign.filter(({ destination }) => destination === 'default').flatMap(({ devices }) => devices),
+  )
   return {
-    addresses: input.nodeAddresses,
-    sourceRoutes: !observed.refusedAltnames.includes(unspecified6),
-    overOtherNics: distinct([...configuredRoutes(wired), ...advertised].flatMap(networkOfRoute)),
-    reservedBy: reservation(input, foreign, isWired),
+    addresses: nodeAddresses,
+    wires: wiresOf(input, foreign, uplinks),
+    primary: observed.addresses
+      .filter(({ ifindex, linkLocal }) => uplinks.has(ifindex) && !linkLocal)
+      .flatMap(({ cidr }) => parseCidr(cidr) ?? []),
+    routers: { ...routerOf(4, foreign), ...routerOf(6, foreign) },
+    reservedBy: reservation(input, foreign),
   }
 }
 
-/** Whatever its kind is, the device with the node's address leads to a wire. Its default route may come later, or go. */
-function wiredDevices(
+/**
+ * Whatever its kind is, a device with a default route or the node's address leads to a wire. A device that has link-local
+ * routes only is one that nobody has configured.
+ */
+function wiresOf(
   { observed, nodeAddresses }: NodeNetworksInput,
   foreign: readonly ObservedRoute[],
-): (ifindex: number) => boolean {
-  const uplinks = foreign.filter(route => route.destination === 'default').flatMap(route => route.devices)
+  uplinks: ReadonlySet<number>,
+): string[] {
+  const routed = new Set(foreign.filter(route => networkOfRoute(route) !== undefined).flatMap(({ devices }) => devices))
   const addressed = observed.addresses.filter(({ cidr }) => nodeAddresses.includes(hostPart(cidr)))
-  const wired = observed.links.filter(link => link.ethernet && wiredKinds.has(link.kind))
-  const all = new Set([...uplinks, ...[...addressed, ...wired].map(({ ifindex }) => ifindex)])
-  return ifindex => all.has(ifindex)
+  const isWire = ({ ifindex, ethernet, kind }: Observed['links'][number]) =>
+    uplinks.has(ifindex) ||
+    addressed.some(address => address.ifindex === ifindex) ||
+    (ethernet && wiredKinds.has(kind) && routed.has(ifindex))
+  return observed.links
+    .filter(isWire)
+    .map(({ name }) => name)
+    .sort()
 }
 
-/**
- * Connected networks, and those that the node's network configuration reaches by a router. A CNI or a routing daemon may
- * have one route for each node or Pod of the cluster: those change all the time, and the main table decides on them.
- */
-function configuredRoutes(routes: readonly ObservedRoute[]): ObservedRoute[] {
-  const routers = new Set(routes.filter(route => route.destination === 'default').map(route => route.gateway))
-  const configured = new Set([protocolStatic, protocolDhcp, protocolRa])
-  return routes.filter(
-    ({ gateway, protocol }) => gateway === undefined || configured.has(protocol) || routers.has(gateway),
+/** The default route with the lowest metric, if it has one router. */
+function routerOf(family: Family, foreign: readonly ObservedRoute[]): NodeNetworks['routers'] {
+  const [best] = foreign
+    .filter(route => route.family === family && route.destination === 'default')
+    .toSorted((a, b) => a.metric - b.metric)
+  const [ifindex, ...more] = best?.devices ?? []
+  // An IPv4 route may have an IPv6 router.
+  if (
+    best?.gateway === undefined ||
+    parseIp(best.gateway)?.family !== family ||
+    ifindex === undefined ||
+    more.length > 0
   )
+    return {}
+  return { [family]: { gateway: best.gateway, ifindex } }
 }
 
-function networkOfRoute({ destination }: ObservedRoute): Cidr[] {
+function networkOfRoute({ destination }: ObservedRoute): Cidr | undefined {
   const network = parseCidr(destination)
-  return network && !everywhere.some(other => contains(other, network.address)) ? [network] : []
-}
-
-/** Longest prefix first, then by address. */
-function distinct(networks: readonly Cidr[]): Cidr[] {
-  const byText = new Map(networks.map(network => [networkOf(network), network]))
-  return [...byText]
-    .sort(([textA, a], [textB, b]) => b.prefix - a.prefix || (textA < textB ? -1 : 1))
-    .map(([, network]) => network)
+  return network && !everywhere.some(other => contains(other, network.address)) ? network : undefined
 }
 
 function reservation(
   { observed, nodeAddresses, podCIDRs = [], serviceCIDRs = [], settings }: NodeNetworksInput,
   foreign: readonly ObservedRoute[],
-  isWired: (ifindex: number) => boolean,
 ): NodeNetworks['reservedBy'] {
-  const nameOf = (route: ObservedRoute) => observed.links.find(link => link.ifindex === route.devices[0])?.name
+  const linkOf = ({ devices: [device] }: ObservedRoute) => observed.links.find(link => link.ifindex === device)
   const hosts = [
     ...nodeAddresses.map(text => [text, 'the address of the node'] as const),
     ...(settings.apiServer ? [[settings.apiServer, 'the address of the API server'] as const] : []),
@@ -118,12 +137,15 @@ function reservation(
     if (local) return `overlaps ${networkOf(local)}, which exists on every NIC`
     for (const [other, what] of clusterNetworks)
       if (other?.family === network.family && overlaps(network, other)) return `overlaps ${networkOf(other)}, ${what}`
+    // A shorter route loses against the NIC's network, and a longer one wins: neither needs to be avoided.
     for (const route of foreign) {
       const other = parseCidr(route.destination)
-      if (other?.family !== network.family) continue
-      const inside = other.prefix >= network.prefix && contains(network, other.address)
-      if (inside || (overlaps(network, other) && !route.devices.some(isWired)))
-        return `overlaps ${route.destination} on ${nameOf(route) ?? 'another device'} in the main table`
+      if (other?.family !== network.family || other.prefix > network.prefix || !contains(other, network.address))
+        continue
+      const link = linkOf(route)
+      const isConnected = route.protocol === protocolKernel && link?.ethernet === true
+      if (other.prefix === network.prefix || isConnected)
+        return `overlaps ${route.destination} on ${link?.name ?? 'another device'} in the main table`
     }
     return undefined
   }

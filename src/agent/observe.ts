@@ -7,13 +7,16 @@ import { basename } from 'node:path'
 import { type Family, hostPart } from '../contract/address.ts'
 import { type Interface, interfaceName } from '../contract/interfaces.ts'
 import { earlierFiles, profileDirectories } from './boot-order.ts'
+import { tableName } from './change.ts'
 import type { HostContext } from './context.ts'
 import { findDhcpClients } from './dhcp-clients.ts'
 import type { Host } from './host.ts'
 import { type IpResult, itemsOf, readIp, readIpLists } from './ip-read.ts'
 import type { NetworkManager } from './network-manager.ts'
 import type { Networkd } from './networkd.ts'
+import { canonicalTable } from './nftables.ts'
 import { sysctlKeys } from './nic-state.ts'
+import { nodeFiles } from './node-files.ts'
 import {
   type Address,
   type FileState,
@@ -41,7 +44,7 @@ import {
   recordsDirectory,
 } from './ownership.ts'
 import type { Paths } from './paths.ts'
-import { readRefusedAltnames } from './refused-altnames.ts'
+import { readRefusals } from './refusals-of-boot.ts'
 
 export interface ObserveOptions {
   /** NICs whose sysctls to read, in addition to those that multinic has configured. */
@@ -54,8 +57,8 @@ export interface ObserveOptions {
   lookups?: readonly string[]
   /** No IPv6 address is requested. Without a file that has one, no IPv6 rule is of interest. */
   ipv4Only?: boolean
-  /** What cannot have changed since it was observed: the files, or the IPv6 rules. */
-  known?: ObservedFiles & { rules6?: ObservedRule[] }
+  /** What cannot have changed since it was observed: the files, the tables of nftables, or the IPv6 rules. */
+  known?: ObservedFiles & { rules6?: ObservedRule[]; nft?: Observed['nft'] }
 }
 
 export type ObservedFiles = Pick<Observed, 'files' | 'directories'>
@@ -119,7 +122,8 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
       ...deviceOf(6, pathTo(internetAddresses[6])),
     },
     lookups: Object.fromEntries(lookups.map((command, index) => [command, answers[index] ?? null])),
-    refusedAltnames: readRefusedAltnames(host, paths, bootID),
+    nft: known?.nft ?? (await readNft(host)),
+    ...readRefusals(host, paths, bootID),
     bootID,
     ipv6,
     ...(isRenumbered(requested, links) && { stackedElsewhere: await readStacked(host, links) }),
@@ -153,6 +157,16 @@ function rulesIn(result: IpResult | undefined, family: Family): ObservedRule[] {
   const rules = parseRules(itemsOf(result, 'rule list'), family)
   if (!rules[0]) throw new Error('cannot read network state: ip lists no rule')
   return rules
+}
+
+/** One process for each table: nft 1.0.6 does not find the first one of two in a script. */
+async function readNft(host: Host): Promise<Observed['nft']> {
+  const list = async (what: string) => (await host.nft(`list ${what}\n`)).stdout
+  const names = (await list('tables')).split('\n')
+  const tables: Observed['nft'] = {}
+  for (const family of [4, 6] as const)
+    if (names.includes(tableName(family))) tables[family] = canonicalTable(await list(tableName(family)))
+  return tables
 }
 
 /** The kernel answers with these errors when it has no route; any other error tells nothing about the route. */
@@ -218,8 +232,8 @@ export function sysctlPath(paths: Paths, key: string, device: string): string {
 }
 
 export function configDirectories(paths: Paths): string[] {
-  const { netplan, networkd, udevRules, networkManager, networkScripts, sysctl, state } = paths
-  return [netplan, networkd, udevRules, networkManager, networkScripts, sysctl, state]
+  const { netplan, networkd, udevRules, networkManager, networkScripts, sysctl, boot, units, state } = paths
+  return [netplan, networkd, udevRules, networkManager, networkScripts, sysctl, boot, units, state]
 }
 
 /** Every file that may configure a NIC, ours or foreign, and our records. */
@@ -239,7 +253,7 @@ function readFiles(host: Host, paths: Paths): Record<string, FileState> {
     for (const name of host.list(directory) ?? [])
       if (ours.has(`${directory}/${name}`) || (directory === paths.networkd && name.endsWith('.network')))
         read(`${directory}/${name}`)
-  for (const path of earlierFiles(paths, host.list)) read(path)
+  for (const path of [...earlierFiles(paths, host.list), ...nodeFiles(paths)]) read(path)
   return files
 }
 

@@ -73,6 +73,8 @@ export interface ObservedRule {
   table: number
   from?: string
   to?: string
+  iif?: string
+  fwmark?: string
   suppressPrefixLength?: number
   protocol: number
   /** Has no other selector or option: the rule may be ours. */
@@ -126,7 +128,11 @@ export interface Observed {
   defaultDevices?: Partial<Record<Family, number>>
   /** The ways of packets, by the command that asked for them; null when there is none. */
   lookups?: Record<string, ObservedRoute | null>
-  /** Altnames that the kernel has refused since boot, and `::/128` if it has no routes from a source. */
+  /** The tables `multinic` of nftables, by family, as nft lists them. */
+  nft: Partial<Record<Family, string>>
+  /** Why the kernel of this boot has no tables of nftables. */
+  nftError?: string
+  /** Altnames that the kernel has refused since boot. */
   refusedAltnames: string[]
   bootID: string
   /** The kernel has IPv6. */
@@ -202,11 +208,20 @@ type RawRule = Record<string, unknown> & {
   srclen?: number
   dst?: string
   dstlen?: number
+  iif?: string
+  fwmark?: string
+  fwmask?: string
   suppress_prefixlen?: number
 }
 
+/** The source of a rule that selects by its mark alone. */
+export const everySource = { 4: '0.0.0.0/0', 6: '::/0' } as const
+
 const forever = 0xffffffff
-const ruleKeys = new Set(['priority', 'src', 'srclen', 'dst', 'dstlen', 'table', 'protocol', 'suppress_prefixlen'])
+const ruleKeys = new Set([
+  ...['priority', 'src', 'srclen', 'dst', 'dstlen', 'iif', 'fwmark', 'fwmask'],
+  ...['table', 'protocol', 'suppress_prefixlen'],
+])
 
 export function parseLinks(raw: unknown[]): { links: Link[]; addresses: Address[] } {
   const entries = (raw as RawLink[]).filter(entry => entry.ifindex !== undefined)
@@ -274,10 +289,21 @@ export function parseRules(raw: unknown[], family: Family): ObservedRule[] {
     table: Number(entry.table ?? 0),
     ...selector('from', entry.src, entry.srclen, family),
     ...selector('to', entry.dst, entry.dstlen, family),
+    ...(entry.iif === undefined ? {} : { iif: entry.iif }),
+    ...markOf(entry, family),
     ...(entry.suppress_prefixlen === undefined ? {} : { suppressPrefixLength: entry.suppress_prefixlen }),
     protocol: Number(entry.protocol ?? 0),
     plain: Object.keys(entry).every(key => ruleKeys.has(key)),
   }))
+}
+
+/** The kernel lists no source of a rule for all of them: its text would be that of the other family's rule too. */
+function markOf(
+  { fwmark, fwmask = '0xffffffff', src }: RawRule,
+  family: Family,
+): Pick<ObservedRule, 'from' | 'fwmark'> {
+  if (fwmark === undefined) return {}
+  return { fwmark: `${fwmark}/${fwmask}`, ...(src === undefined || src === 'all' ? { from: everySource[family] } : {}) }
 }
 
 export function linkByIndex(observed: Observed, ifindex: number): Link | undefined {

@@ -6,10 +6,19 @@
  */
 import { bitsOf, networkOf, parseCidr } from '../contract/address.ts'
 import { type RuleSpec, ruleText } from './change.ts'
+import { everySource } from './observed.ts'
 
-type Keys = { [key in 'from' | 'to' | 'table' | 'suppress_prefixlength' | 'priority']?: string }
+type Keys = {
+  [key in 'from' | 'to' | 'iif' | 'fwmark' | 'table' | 'suppress_prefixlength' | 'priority' | 'family']?: string
+}
 
-const ruleWords = new Set(['from', 'to', 'table', 'suppress_prefixlength', 'priority'])
+const ruleWords = new Set(['from', 'to', 'iif', 'fwmark', 'table', 'suppress_prefixlength', 'priority'])
+/** Keys of systemd-networkd, in lower case, by the word of `ip rule`. */
+const networkdKeys: Readonly<Record<string, keyof Keys>> = {
+  suppressprefixlength: 'suppress_prefixlength',
+  incominginterface: 'iif',
+  firewallmark: 'fwmark',
+}
 
 export function rulesInFile(text: string): string[] {
   return [...commandRules(text), ...blockRules(text)].flatMap(textsOf)
@@ -47,7 +56,9 @@ function blockRules(text: string): Keys[] {
   let block: Keys | undefined
   for (const line of text.split('\n').map(line => line.trim())) {
     const [, entry, name = '', value = ''] =
-      /^(- )?(from|to|table|suppressprefixlength|priority)\s*[:=]\s*["']?([^"']*)["']?$/i.exec(line) ?? []
+      /^(- )?(from|to|table|suppressprefixlength|priority|incominginterface|firewallmark|family)\s*[:=]\s*["']?([^"']*)["']?$/i.exec(
+        line,
+      ) ?? []
     if (line === '[RoutingPolicyRule]' || (inPolicy && entry !== undefined)) {
       block = {}
       rules.push(block)
@@ -62,17 +73,18 @@ function blockRules(text: string): Keys[] {
 
 function keyOf(name: string): keyof Keys {
   const key = name.toLowerCase()
-  return key === 'suppressprefixlength' ? 'suppress_prefixlength' : (key as keyof Keys)
+  return networkdKeys[key] ?? (key as keyof Keys)
 }
 
-function textsOf({ from, to, table, suppress_prefixlength: suppressed, priority }: Keys): string[] {
-  if (!/^\d+$/.test(table ?? '') || (from === undefined && to === undefined)) return []
-  // At run time the Go implementation uses the address alone; networkd masks what its file says to the network.
-  const sources = from === undefined || priority !== undefined ? [from] : addressForms(from)
-  return sources.map(source => {
+function textsOf(keys: Keys): string[] {
+  const { from, to, iif, fwmark, table, suppress_prefixlength: suppressed, priority } = keys
+  if (!/^\d+$/.test(table ?? '') || (from === undefined && to === undefined && fwmark === undefined)) return []
+  return sourcesIn(keys).map(source => {
     const rule = {
       ...(source === undefined ? {} : { from: source }),
       ...(to === undefined ? {} : { to }),
+      ...(iif === undefined ? {} : { iif }),
+      ...(fwmark === undefined ? {} : { fwmark }),
       table: Number(table),
       ...(suppressed === undefined ? {} : { suppressPrefixLength: Number(suppressed) }),
       priority: Number(priority ?? 0),
@@ -80,6 +92,14 @@ function textsOf({ from, to, table, suppress_prefixlength: suppressed, priority 
     const text = ruleText({ family: 4, protocol: 0, ...rule })
     return priority === undefined ? withoutPriority(text) : text
   })
+}
+
+function sourcesIn({ from, fwmark, priority, family }: Keys): (string | undefined)[] {
+  // The file of one family does not say which one it is.
+  if (from === undefined && fwmark !== undefined)
+    return family === undefined ? Object.values(everySource) : [everySource[family === 'ipv6' ? 6 : 4]]
+  // At run time the Go implementation uses the address alone; networkd masks what its file says to the network.
+  return from === undefined || priority !== undefined ? [from] : addressForms(from)
 }
 
 function addressForms(cidr: string): string[] {

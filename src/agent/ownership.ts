@@ -7,6 +7,7 @@
 import { parseMac } from '../contract/address.ts'
 import { interfaceName } from '../contract/interfaces.ts'
 import { isJsonObject } from '../contract/json.ts'
+import type { MarkedNic } from './nftables.ts'
 import { type FileState, type Observed, tableMain } from './observed.ts'
 import { rulesInFile } from './owned-rules.ts'
 import type { Paths } from './paths.ts'
@@ -30,6 +31,8 @@ export interface NicRecord {
   mac: string
   table: number
   portId?: string
+  /** Which packets get its mark. Absent in records of older agents. */
+  marked?: MarkedNic
   addresses: string[]
   /** The rules that the agent set, as `ruleText` writes them. Absent in records of older agents. */
   rules?: string[]

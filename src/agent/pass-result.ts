@@ -5,6 +5,7 @@ import type { Failure, Failures } from './apply.ts'
 import { filesThatLose, foreignFiles } from './boot-order.ts'
 import type { AgentContext } from './context.ts'
 import { fileChangesOf } from './files.ts'
+import { nodeDifferences, nodeGroup } from './node-routing.ts'
 import type { Observed } from './observed.ts'
 import { allIndexes, filesOfIndex } from './ownership.ts'
 import type { Paths } from './paths.ts'
@@ -60,6 +61,7 @@ export function passResult(
     if (!failure) continue
     log.error('apply failed, rolled back', { interface: name, purpose, failure })
     rolledBack.push(name)
+    if (purpose === 'node') continue
     if (purpose === 'apply') failed.set(index, failure)
     else notRemoved.push({ name, failure })
   }
@@ -67,7 +69,7 @@ export function passResult(
   return {
     plan,
     observed,
-    failed: withDifferences(failed, plan, observed, paths),
+    failed: withNode(withDifferences(failed, plan, observed, paths), plan, failures.get(nodeGroup), observed, paths),
     changed: committed.reduce((sum, unit) => sum + unit.changes.length, 0),
     changesOf: new Map(
       committed.filter(unit => unit.purpose === 'apply').map(unit => [unit.index, unit.changes.length]),
@@ -78,7 +80,11 @@ export function passResult(
     ]),
     rolledBack,
     notRemoved,
-    notes: withOnlyBound(withTakeOver(withForeignRules(notes, plan), committed, plan, observed, paths), plan),
+    notes: withoutTables(
+      withOnlyBound(withTakeOver(withForeignRules(notes, plan), committed, plan, observed, paths), plan),
+      plan,
+      observed,
+    ),
     applyMs: 0,
     verifyMs: 0,
   }
@@ -110,7 +116,36 @@ function withTakeOver(
   return all
 }
 
-/** Networks that packets without a source do not reach over the NIC. */
+/** What all NICs share belongs to each of them. */
+function withNode(
+  failed: ReadonlyMap<number, Failure>,
+  { accepted, node, backend }: Plan,
+  failure: Failure | undefined,
+  observed: Observed,
+  paths: Paths,
+): Map<number, Failure> {
+  const found =
+    failure ?? (backend.kind === 'unknown' ? undefined : summarize(nodeDifferences(node, observed, paths, 'all')))
+  const all = new Map(failed)
+  for (const { nic } of accepted) if (found && !all.has(nic.index)) all.set(nic.index, found)
+  return all
+}
+
+/** Rules and routes work without nftables. */
+function withoutTables(
+  notes: ReadonlyMap<number, string>,
+  { accepted }: Plan,
+  { nftError }: Observed,
+): Map<number, string> {
+  const all = new Map(notes)
+  if (nftError === undefined) return all
+  const text = `Pods do not answer NodePorts by this NIC, because the node cannot load nftables rules: ${nftError}`
+  for (const { nic } of accepted)
+    if (nic.rules.length > 0) all.set(nic.index, [all.get(nic.index), text].filter(Boolean).join('; '))
+  return all
+}
+
+/** Networks that the main table does not reach by the NIC. */
 function withOnlyBound(notes: ReadonlyMap<number, string>, { accepted }: Plan): Map<number, string> {
   const all = new Map(notes)
   for (const { nic } of accepted) {

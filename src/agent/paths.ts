@@ -19,6 +19,9 @@ export interface Paths {
   networkManagerVendor: string
   networkScripts: string
   sysctl: string
+  /** What units of systemd load at boot, and the directory of these units. */
+  boot: string
+  units: string
   /** Sysctls by device. The Pod's own /proc/sys is read-only. A kernel without IPv6 has no ipv6Conf. */
   ipv4Conf: string
   ipv6Conf: string
@@ -51,6 +54,8 @@ export const hostPaths: Paths = {
   networkManagerVendor: '/host/usr/lib/NetworkManager/system-connections',
   networkScripts: '/etc/sysconfig/network-scripts',
   sysctl: '/etc/sysctl.d',
+  boot: '/etc/multinic',
+  units: '/etc/systemd/system',
   ipv4Conf: '/host/proc/sys/net/ipv4/conf',
   ipv6Conf: '/host/proc/sys/net/ipv6/conf',
   olderIpv4Conf: '/host/proc/ipv4-conf',

@@ -3,45 +3,30 @@
  *
  * Pure. When nothing has to change, the list of units is empty (G5).
  */
-import { type Interface, interfaceName } from '../contract/interfaces.ts'
-import { type Change, familyOf, type RuleSpec, routeText, ruleText } from './change.ts'
+import type { Interface } from '../contract/interfaces.ts'
+import { type RuleSpec, ruleText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import { altnameOf, type DesiredNic, desiredNics, hasMacAltname } from './desired.ts'
-import { type Backend, detectBackend, isReadByNetworkManager } from './detect.ts'
-import { equivalentRoute, equivalentRule } from './equivalent.ts'
+import { type Backend, detectBackend } from './detect.ts'
 import { type ForeignRules, foreignRulesOf } from './foreign-rules.ts'
-import {
-  isLeftByManager,
-  isLinkLocalRoute,
-  isRouteLeftByManager,
-  linkLocalRouteIn,
-  managerMetric,
-} from './link-local.ts'
-import { changesBetween, formerState, kernelLinkLocal, type NicScope, type NicState, nicState } from './nic-state.ts'
+import { isLeftByManager, isRouteLeftByManager } from './link-local.ts'
+import { type NicScope, nicState } from './nic-state.ts'
+import { changesTowards, mainRoutesOf, targetOf } from './nic-target.ts'
 import { nodeAddressesOf } from './node-addresses.ts'
 import { nodeNetworks } from './node-networks.ts'
-import { type Link, linksByMac, type Observed, tableMain } from './observed.ts'
+import { type DesiredNode, desiredNode, planNodeRouting } from './node-routing.ts'
+import { nodeShares } from './node-shares.ts'
+import { type Link, linksByMac, type Observed } from './observed.ts'
 import { namesRule } from './owned-rules.ts'
-import {
-  allIndexes,
-  filesOfIndex,
-  type NicRecord,
-  type OwnedNic,
-  ownedNicOf,
-  ownedNics,
-  recordPath,
-  recordText,
-  sysctlFileOf,
-} from './ownership.ts'
+import { allIndexes, filesOfIndex, type OwnedNic, ownedNicOf, ownedNics, recordPath } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import { predictState } from './predict.ts'
 import { type GuardInput, nodeDependsOn, type Refusal, runGuards } from './preflight.ts'
 import { planRemovals } from './removal.ts'
 import { groupRenames, insertTemporaryNames } from './renames.ts'
-import { setsKey } from './render/device.ts'
-import { filesFor } from './render/files.ts'
 import { refuseRequest } from './request-guards.ts'
-import { isDynamicAddress, needsRemoval, takesOver, takesRouteOver, withHandOver } from './take-over.ts'
+import { slotsOf } from './slots.ts'
+import { needsRemoval, takesRouteOver, withHandOver } from './take-over.ts'
 import type { Unit } from './unit.ts'
 
 export interface PlanInput {
@@ -76,6 +61,8 @@ export interface Plan {
   units: Unit[]
   /** NICs that passed all guards. */
   accepted: Accepted[]
+  /** What all NICs share. */
+  node: DesiredNode
   /** By index. */
   refused: Map<number, Refusal>
   missing: Interface[]
@@ -117,17 +104,18 @@ export function planRun(input: PlanInput): Plan {
   ])
   const removals = planRemovals({ ...input, owned, guardInput: { ...guardInput, ours } })
   const afterRemovals = predictState(observed, removals.units)
-  const desiredOf = (list: readonly Candidate[]) => {
-    const devices = new Set([
-      ...list.map(({ link }) => link.ifindex),
-      ...ownedDevices(observed, owned, refused, interfaces),
-    ])
-    return desiredNics(
+  const slots = slotsOf(interfaces, owned)
+  const networksBeside = (list: readonly Candidate[]) => {
+    const devices = [...list.map(({ link }) => link.ifindex), ...ownedDevices(observed, owned, refused, interfaces)]
+    return nodeNetworks({ ...input, ...guardInput, ours: new Set(devices) })
+  }
+  const desiredOf = (list: readonly Candidate[]) =>
+    desiredNics(
       list.map(({ requested }) => requested),
       settings,
-      nodeNetworks({ ...input, ...guardInput, ours: devices }),
+      networksBeside(list),
+      slots,
     )
-  }
   const allDesired = desiredOf(candidates)
   const allowed = allowedOf(candidates, allDesired, { ...guardInput, observed: afterRemovals, ours }, owned, refused)
   // The networks of a refused NIC are networks of the node.
@@ -145,19 +133,35 @@ export function planRun(input: PlanInput): Plan {
     return link ? [{ nic: named, link, isStale }] : []
   })
 
+  const removed = new Set(removals.units.map(({ macAddress }) => macAddress))
+  const node = desiredNode(
+    nodeShares(
+      desired,
+      owned.filter(nic => !removed.has(nic.macAddress) && isPresent(nic, observed)),
+    ),
+    networksBeside(allowed),
+    { settings, paths, observed },
+  )
   const units =
     // Stryker disable next-line ConditionalExpression,StringLiteral: every NIC is refused then.
     backend.kind === 'unknown' ? [] : planUnits(accepted, { input, owned, afterRemovals, backend: backend.kind })
   return {
     backend,
-    units: [...removals.units, ...units].filter(unit => unit.changes.length > 0),
+    units: [...removals.units, ...units, ...planNodeRouting(node, observed, paths)].filter(
+      unit => unit.changes.length > 0,
+    ),
     accepted,
+    node,
     refused,
     missing,
     unremovable: removals.unremovable,
     tables: new Set([...guardInput.tables, ...accepted.map(({ nic }) => nic.table)]),
     foreignRules: foreignRulesOf(desired, desiredRules, observed, owned),
   }
+}
+
+function isPresent({ macAddress }: OwnedNic, { links }: Observed): boolean {
+  return linksByMac(links, macAddress).length > 0
 }
 
 function guardInputOf(
@@ -299,95 +303,4 @@ function scopeOf(
       recordPath(paths, nic.macAddress),
     ],
   }
-}
-
-function mainRoutesOf(nic: DesiredNic): string[] {
-  return nic.routes.filter(route => route.table === tableMain).map(route => routeText(route))
-}
-
-function targetOf(
-  nic: DesiredNic,
-  now: NicState,
-  scope: NicScope,
-  owned: OwnedNic | undefined,
-  { input: { paths, observed, settings }, backend }: UnitInput,
-): NicState {
-  // Stryker disable next-line ArrayDeclaration: a text is no address.
-  const ours = new Set([...nic.addresses.map(address => address.cidr), ...(owned?.record?.addresses ?? [])])
-  const foreign = now.addresses.filter(
-    address =>
-      !ours.has(address.cidr) &&
-      !address.cidr.startsWith('fe80:') &&
-      !(takesOver(settings, familyOf(address.cidr)) && isDynamicAddress(address)),
-  )
-  const record: NicRecord = {
-    version: 1,
-    id: nic.index,
-    mac: nic.macAddress,
-    table: nic.table,
-    // Stryker disable next-line ConditionalExpression: JSON has no undefined.
-    ...(nic.portId === undefined ? {} : { portId: nic.portId }),
-    addresses: nic.addresses.map(address => address.cidr),
-    rules: nic.rules.map(ruleText),
-    mainRoutes: mainRoutesOf(nic),
-    ...formerOf(now, owned),
-  }
-  const byManager = isReadByNetworkManager(backend, observed)
-  // NetworkManager adds these at boot.
-  const hasLinkLocal = observed.routes.some(route => route.table === nic.table && isLinkLocalRoute(route))
-  const isMissing = byManager && !hasLinkLocal && nic.addresses.some(({ cidr }) => familyOf(cidr) === 6)
-  const managerRoutes = isMissing ? [linkLocalRouteIn(nic.table, managerMetric)] : []
-  const rendered = filesFor(backend, nic, paths, observed)
-  const files = { ...Object.fromEntries(scope.files.map(path => [path, undefined])), ...rendered }
-  return {
-    name: nic.name,
-    mtu: nic.mtu ?? now.mtu,
-    up: true,
-    addresses: [...foreign, ...nic.addresses],
-    routes: [...nic.routes.map(route => equivalentRoute(route, now.routes, byManager)), ...managerRoutes],
-    rules: nic.rules.map(rule => equivalentRule(rule, now.rules)),
-    altnames: altnamesOf(nic, now, observed),
-    sysctls: { ...nic.sysctls, ...restoredSysctls(nic, owned, paths, observed) },
-    manager: now.manager,
-    files: { ...files, [recordPath(paths, nic.macAddress)]: { text: recordText(record), mode: 0o600, uid: 0, gid: 0 } },
-  }
-}
-
-/** An altname that the kernel refused is not tried again before the next boot. */
-function altnamesOf({ altname }: DesiredNic, now: NicState, { refusedAltnames }: Observed): string[] {
-  if (altname === undefined) return []
-  return now.altnames.includes(altname) || !refusedAltnames.includes(altname) ? [altname] : []
-}
-
-/** Sysctls that our last file set and that are no longer desired, with their former values. */
-function restoredSysctls(
-  nic: DesiredNic,
-  owned: OwnedNic | undefined,
-  paths: Paths,
-  { files }: Observed,
-): Record<string, string> {
-  const former = owned?.record?.former?.sysctls
-  const written = owned && files[sysctlFileOf(paths, owned.index)]?.text
-  if (!former || written === undefined) return {}
-  const isStale = (key: string) => nic.sysctls[key] === undefined && setsKey(written, interfaceName(owned.index), key)
-  return Object.fromEntries(Object.entries(former).filter(([key]) => isStale(key)))
-}
-
-/**
- * NetworkManager keeps a NIC that has our profile, which it configures as the agent would, unless something other than files
- * has to change.
- */
-function changesTowards(now: NicState, target: NicState): Change[] {
-  if (now.manager === 'ours') {
-    const changes = changesBetween(now, target)
-    if (changes.every(change => change.kind === 'file')) return changes
-  }
-  return changesBetween(now, { ...target, manager: 'none', sysctls: { ...target.sysctls, ...kernelLinkLocal(now) } })
-}
-
-/** The former state is known only at the first run, and not if the NIC already has a multinic name. */
-function formerOf(now: NicState, owned: OwnedNic | undefined): Pick<NicRecord, 'former'> {
-  if (owned?.record) return owned.record.former ? { former: owned.record.former } : {}
-  if (owned || /^multinic[0-9]$/.test(now.name)) return {}
-  return { former: formerState(now) }
 }

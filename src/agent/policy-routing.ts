@@ -1,101 +1,143 @@
 /**
- * The rules of one NIC, and its routes in the main table: which packets use the NIC's own table.
+ * The rules that decide which packets use the routing table of a NIC. None of them depends on other routes of the node.
  *
- * A packet from an address of the NIC leaves by the NIC. More specific routes of the main table over bridges and tunnels
- * come first, those over other NICs do not. Each network of the main table over another NIC gets two rules, longest prefix
- * first: more specific routes of the main table, then this network in the NIC's table. The last two rules are those of the
- * default route:
+ *     10000+i  from 0.0.0.0/0 fwmark X/MASK lookup T                    replies of connections that came in by the NIC
+ *     10010    from 0.0.0.0/0 fwmark Y/MASK lookup P                    the same by another NIC, to the network of one of ours
+ *     10020+i  from A to N iif lo lookup main suppress_prefixlength L   in a shared network: more specific routes of others
+ *     10030+i  from A iif lo lookup T suppress_prefixlength 0           in a shared network: the network by its own NIC
+ *     10040+i  from A iif lo lookup main suppress_prefixlength 7        local Pods, bridges, tunnels
+ *     10050+i  from A iif lo lookup T                                   everything else
+ *     10060+i  from N iif lo lookup main suppress_prefixlength 7        the same for every address of a network
+ *     10070+i  from N iif lo lookup T
+ *     10090    from NP iif lo lookup main suppress_prefixlength L       the node's address: routes more specific than any N
+ *     10091    from NP iif lo lookup P suppress_prefixlength 0          the node's address to the networks of NICs: as before
  *
- *     from A lookup main suppress_prefixlength 24
- *     from A to 10.0.0.0/24 lookup 100
- *     from A lookup main suppress_prefixlength 0
- *     from A lookup 100
+ * i is the index of the NIC, A its address in the network N of length L, T its table, NP the network of the primary NIC and P
+ * the table with routes by the primary NIC. `iif lo` leaves out packets that the node forwards: the main table has the networks
+ * of NICs, with a metric worse than that of any other route, and longest prefix decides. Routes of length 0 to 7 count as
+ * default routes: 0.0.0.0/1 and 128.0.0.0/1 of OpenVPN, 2000::/3, fc00::/7.
  *
- * A packet without a source leaves by the NIC to its networks; longest prefix first, then lowest index. A packet from any
- * other address matches none of these.
- *
- * Pure.
+ * Pure. See docs/decisions/0112-reply-routing.md
  */
-import { bitsOf, type Cidr, type Family, formatIp, networkOf, parseCidr, parseIp } from '../contract/address.ts'
-import type { RouteSpec, SourceRule } from './change.ts'
-import { protocolStatic, tableMain } from './observed.ts'
+import { bitsOf, type Cidr, type Family, networkOf, parseCidr } from '../contract/address.ts'
+import type { RuleSpec } from './change.ts'
+import { everySource, protocolKernel, protocolStatic, tableMain } from './observed.ts'
+import type { PacketSource } from './packet-sources.ts'
 
-/** Between two ranks of rules: ten NICs have ten different priorities in each. */
-const step = 20
+const priorities = {
+  mark: 10_000,
+  otherWay: 10_010,
+  inside: 10_020,
+  ownNetwork: 10_030,
+  addressMain: 10_040,
+  address: 10_050,
+  networkMain: 10_060,
+  network: 10_070,
+  primaryMain: 10_090,
+  primary: 10_091,
+} as const
 
-/** The first priority of rules for packets without a source; the last one is right before the main table (32766). */
-export const unboundPriority = 32_436
+/** Prefix lengths up to this one count as default routes. */
+const defaultLength = 7
+/** Of one NIC and family. Sources beyond it have a mark instead, see nftables.ts. */
+const maxRules = 8
+
+/** Marks are one of sixteen values below the mask: 1 to 10 for the slots of NICs, 11 for the way by the primary NIC. */
+export function slotMark(slot: number, mask: number): number {
+  return markOf(slot + 1, mask)
+}
+
+export function otherWayMark(mask: number): number {
+  return markOf(11, mask)
+}
+
+/** The lowest bit of the mask is 1. */
+function markOf(value: number, mask: number): number {
+  return value * (mask & -mask)
+}
+
+/** The table with routes by the primary NIC. */
+export function primaryTable(tableBase: number): number {
+  return tableBase + 10
+}
+
+interface NicRouting {
+  index: number
+  table: number
+  mark: number
+  mask: number
+}
+
+/** In this order, so that no packet leaves by another NIC while the rules are added one by one. */
+export function nicRules(nic: NicRouting, sources: readonly PacketSource[]): RuleSpec[] {
+  const families: Family[] = [4, 6]
+  return families.flatMap(family => {
+    const rules = sources.filter(source => source.family === family).map(source => sourceRules(nic, source))
+    const fitting = rules.filter((_, at) => rules.slice(0, at + 1).flat().length < maxRules)
+    return fitting.length === 0 ? [] : [...fitting.flat(), markRule(nic, family)]
+  })
+}
+
+function sourceRules({ index, table }: NicRouting, { family, cidr, sharedNetwork }: PacketSource): RuleSpec[] {
+  const isAddress = cidr.endsWith(`/${bitsOf(family)}`)
+  const rule = (
+    band: keyof typeof priorities,
+    lookup: number,
+    suppressPrefixLength?: number,
+    to?: string,
+  ): RuleSpec => ({
+    family,
+    priority: priorities[band] + index,
+    table: lookup,
+    from: cidr,
+    ...(to === undefined ? {} : { to }),
+    iif: 'lo',
+    ...(suppressPrefixLength === undefined ? {} : { suppressPrefixLength }),
+    protocol: protocolStatic,
+  })
+  const shared = sharedNetwork === undefined ? undefined : parseCidr(sharedNetwork)
+  return [
+    rule(isAddress ? 'address' : 'network', table),
+    rule(isAddress ? 'addressMain' : 'networkMain', tableMain, defaultLength),
+    ...(shared ? [rule('ownNetwork', table, 0), rule('inside', tableMain, shared.prefix, sharedNetwork)] : []),
+  ]
+}
+
+function markRule({ index, table, mark, mask }: NicRouting, family: Family): RuleSpec {
+  return { ...markedRule(family, mark, mask), priority: priorities.mark + index, table, protocol: protocolStatic }
+}
+
+function markedRule(family: Family, mark: number, mask: number): Pick<RuleSpec, 'family' | 'from' | 'fwmark'> {
+  return { family, from: everySource[family], fwmark: `${hex(mark)}/${hex(mask)}` }
+}
 
 /**
- * The source of IPv4 packets without one: a network of 0.0.0.0 and 0.0.0.1, which is nobody's source. networkd 247 leaves out a
- * source that is written as 0.0.0.0, and the rule would match all packets.
+ * The rules that all NICs share: packets of the node's own address to `networks` leave by the primary NIC. No file of a NIC has
+ * them, and systemd-networkd removes rules of others when it starts, except those with the protocol of the kernel.
  */
-const unspecified4 = '0.0.0.1/31'
-/** The source of IPv6 packets without one. */
-export const unspecified6 = '::/128'
-
-/** The priority of the rule `from` an address. */
-function priorityOf(table: number): number {
-  return 10_000 + table
+export function primaryRules(
+  family: Family,
+  {
+    table,
+    mask,
+    primary,
+    networks,
+  }: { table: number; mask: number; primary: readonly Cidr[]; networks: readonly Cidr[] },
+): RuleSpec[] {
+  const ofFamily = networks.filter(network => network.family === family)
+  if (ofFamily.length === 0) return []
+  const longest = Math.max(...ofFamily.map(({ prefix }) => prefix))
+  const sources = [...new Set(primary.filter(network => network.family === family).map(networkOf))]
+  const common = { family, iif: 'lo', protocol: protocolKernel }
+  return [
+    ...sources.flatMap(from => [
+      { ...common, from, table, suppressPrefixLength: 0, priority: priorities.primary },
+      { ...common, from, table: tableMain, suppressPrefixLength: longest, priority: priorities.primaryMain },
+    ]),
+    { ...markedRule(family, otherWayMark(mask), mask), table, priority: priorities.otherWay, protocol: protocolKernel },
+  ]
 }
 
-/** For packets from the address. `others`: networks of the main table over other NICs. */
-export function boundRules(address: Cidr, table: number, others: readonly Cidr[]): SourceRule[] {
-  const { family } = address
-  const common = { family, from: `${hostOf(address)}/${bitsOf(family)}`, protocol: protocolStatic }
-  const networks = others.filter(other => other.family === family)
-  const lengths = [...new Set([0, ...networks.map(({ prefix }) => prefix)])].sort((a, b) => a - b)
-  const ranks = lengths.map((length, rank) => ({ length, priority: priorityOf(table) - 2 * rank * step }))
-  const own = ranks.flatMap(({ length, priority }) => {
-    const same = networks.filter(({ prefix }) => prefix === length)
-    const destinations = length === 0 ? [{}] : [...new Set(same.map(networkOf))].map(to => ({ to }))
-    return destinations.map(to => ({ ...common, ...to, table, priority }))
-  })
-  const main = ranks
-    // No route is more specific than one to a host.
-    .filter(({ length }) => length < bitsOf(family))
-    .map(({ length, priority }) => ({
-      ...common,
-      table: tableMain,
-      suppressPrefixLength: length,
-      priority: priority - step,
-    }))
-  // In this order, so that no packet leaves by another NIC while the rules are added one by one.
-  return [...own, ...main]
-}
-
-/** For IPv4 packets without a source. */
-export function unboundRules(routes: readonly RouteSpec[], index: number): SourceRule[] {
-  return routes.flatMap(({ family, destination, table }) => {
-    const network = family === 4 ? parseCidr(destination) : undefined
-    if (!network) return []
-    const priority = unboundPriority + (32 - network.prefix) * 10 + index
-    return [{ family, from: unspecified4, to: destination, table, priority, protocol: protocolStatic }]
-  })
-}
-
-/**
- * For IPv6 packets without a source: a rule from `::/128` would match every packet, and a route does not. Other packets do
- * not match the route, and the kernel orders it by prefix and metric. networkd adds routes in any order at boot: without
- * the flag onlink, the kernel would refuse a router before the route to its network.
- */
-export function unboundRoutes(routes: readonly RouteSpec[]): RouteSpec[] {
-  return routes
-    .filter(({ family }) => family === 6)
-    .map(route => ({ ...route, table: tableMain, from: unspecified6, onlink: hasGlobalRouter(route) }))
-}
-
-/** A link-local router needs no route. */
-export function hasGlobalRouter({ gateway }: RouteSpec): boolean {
-  const router = gateway === undefined ? undefined : parseIp(gateway)
-  return router?.family === 6 && !isLinkLocal(router)
-}
-
-export function isLinkLocal({ family, value }: { family: Family; value: bigint }): boolean {
-  return family === 6 && value >> 118n === 0x3fan
-}
-
-/** The address without its prefix length. */
-export function hostOf({ address }: Cidr): string {
-  return formatIp(address)
+export function hex(value: number): string {
+  return `0x${value.toString(16)}`
 }

@@ -86,6 +86,10 @@ function predictChange(
       const values = { ...observed.sysctls[ifindex ?? 0], [change.key]: change.to }
       return { ...observed, sysctls: { ...observed.sysctls, [ifindex ?? 0]: values } }
     }
+    case 'nft': {
+      const { [change.family]: _, ...others } = observed.nft
+      return { ...observed, nft: change.to === undefined ? others : { ...others, [change.family]: change.to } }
+    }
     case 'manager':
       return { ...observed, managers: { ...observed.managers, [ifindex ?? 0]: change.to } }
   }

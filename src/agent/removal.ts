@@ -108,6 +108,7 @@ function removeNic(nic: OwnedNic, link: Link, input: RemovalInput): Unit {
     addresses,
     routes: [],
     rules: [],
+    nft: {},
     altnames: [],
     sysctls: { ...kernelLinkLocal(now), ...former?.sysctls },
     manager: 'none',

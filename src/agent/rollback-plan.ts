@@ -63,7 +63,7 @@ function historiesByNic(
       if (only && change.kind !== 'file') continue
       const { key, before, after } = valuesOf(change)
       // Stryker disable next-line StringLiteral: any text that is no NIC.
-      const id = `${change.kind === 'file' || change.kind === 'rule' ? '' : nicKey} ${change.kind} ${key}`
+      const id = `${outlivesDevice(change.kind) ? '' : nicKey} ${change.kind} ${key}`
       const history = known.get(id)
       if (history) history.values.push(after)
       else {
@@ -83,7 +83,11 @@ function sameDevice(observed: Observed, ifindex: number, macAddress: string): Li
 }
 
 function withoutDevice(now: NicState, before: NicState): Change[] {
-  return changesBetween(now, { ...now, rules: before.rules, files: now.files })
+  return changesBetween(now, { ...now, rules: before.rules, nft: before.nft, files: now.files })
+}
+
+function outlivesDevice(kind: Change['kind']): boolean {
+  return kind === 'rule' || kind === 'nft' || kind === 'file'
 }
 
 function valuesOf(change: Change): { key: string; before: unknown; after: unknown } {
@@ -102,6 +106,8 @@ function valuesOf(change: Change): { key: string; before: unknown; after: unknow
       return { key: change.key, before: change.from, after: change.to }
     case 'file':
       return { key: change.path, before: change.from, after: change.to }
+    case 'nft':
+      return { key: String(change.family), before: change.from, after: change.to }
     default:
       return { key: '', before: change.from, after: change.to }
   }
@@ -128,7 +134,7 @@ function statesOf(
   for (const state of [now, before]) state.addresses.push(...others.map(addressSpec))
   put(now, 'sysctl', promoteSecondaries, current('sysctl', promoteSecondaries))
   for (const { kind, key, values } of histories) {
-    if (!link && kind !== 'rule' && kind !== 'file') continue
+    if (!link && !outlivesDevice(kind)) continue
     const value = current(kind, key)
     // A rollback may itself have been killed between the two steps of a rename.
     const halfRenamed = link && value === temporaryName(link.ifindex)
@@ -145,7 +151,7 @@ function emptyState(up: boolean): NicState {
   // Stryker disable next-line StringLiteral: what both states have makes no change.
   const device = { up, name: '', mtu: 0, manager: 'none' } as const
   // Stryker disable next-line ArrayDeclaration: as above.
-  return { ...device, addresses: [], routes: [], rules: [], altnames: [], sysctls: {}, files: {} }
+  return { ...device, addresses: [], routes: [], rules: [], nft: {}, altnames: [], sysctls: {}, files: {} }
 }
 
 // Stryker disable OptionalChaining: without a device, only rules, files and one sysctl are asked for.
@@ -180,6 +186,8 @@ function currentValues(observed: Observed, link: Link | undefined): (kind: Chang
         return observed.managers[link?.ifindex ?? 0] ?? 'none'
       case 'file':
         return observed.files[key]
+      case 'nft':
+        return observed.nft[key === '4' ? 4 : 6]
     }
   }
 }
@@ -223,6 +231,9 @@ function put(state: NicState, kind: Change['kind'], key: string, value: unknown)
       break
     case 'file':
       state.files[key] = value as NicState['files'][string]
+      break
+    case 'nft':
+      if (value !== undefined) state.nft[key === '4' ? 4 : 6] = value as string
       break
     default:
       if (value !== undefined) listOf(state, kind).push(value)

@@ -20,17 +20,25 @@ import {
   parseIp,
 } from '../contract/address.ts'
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
-import type { RouteSpec } from './change.ts'
+import { type RouteSpec, type RuleSpec, ruleText } from './change.ts'
+import type { NodeNetworks } from './node-networks.ts'
 import { linkByIndex, type Observed, type ObservedRoute, tableMain } from './observed.ts'
-import { unspecified6 } from './policy-routing.ts'
 
 const tableLocal = 255
 
-export interface ExpectedLookup {
+/** How the kernel is asked for the way of a packet. */
+interface Question {
   from?: string
+  /** Packet mark, as `ip` writes it. */
+  mark?: string
   to: string
-  /** Packets leave by the NIC, with this table; undefined: the rules and routes of the NIC do not move them. */
-  table?: number
+}
+
+export interface ExpectedLookup extends Question {
+  /** The network of the NIC that `to` is in. A route of others that is more specific wins. Undefined for a default route. */
+  network?: string
+  /** Packets leave by the NIC; `other`: by another device. */
+  by: 'nic' | 'other'
 }
 
 /** A NIC as its lookups need it. */
@@ -39,33 +47,41 @@ interface LookupNic {
   table: number
   addresses: readonly { cidr: string }[]
   routes: readonly RouteSpec[]
-  /** The routes that packets without a source may use. */
-  unbound: readonly RouteSpec[]
+  rules: readonly RuleSpec[]
 }
+
+/** Addresses for documentation (RFC 5737 and RFC 3849): only a default route leads to them. No packet is sent. */
+const remoteAddresses = { 4: '192.0.2.1', 6: '2001:db8::1' } as const
 
 /** Lines for `ip -batch`: what to ask for these NICs out of all interfaces. */
 export function lookupCommands(
   nics: readonly Interface[],
   interfaces: readonly Interface[],
   nodeAddresses: readonly string[],
+  markOf: (nic: Interface) => string,
 ): string[] {
   const targets = lookupTargets(interfaces, nodeAddresses)
   return [
     ...new Set(
       nics.flatMap(nic => {
         const own = addressesOf(nic).map(hostPart)
-        return (targets.get(nic.index) ?? []).flatMap(to =>
+        const near = (targets.get(nic.index) ?? []).flatMap(to =>
           [undefined, ...own, ...nodeAddresses]
             .filter(from => from === undefined || isSameFamily(from, to))
             .map(from => lookupCommand({ to, ...(from === undefined ? {} : { from }) })),
         )
+        const far = own.flatMap(from => {
+          const to = remoteAddresses[familyOf(from)]
+          return [lookupCommand({ from, to }), lookupCommand({ mark: markOf(nic), to })]
+        })
+        return [...near, ...(nic.gateway === undefined ? [] : far)]
       }),
     ),
   ]
 }
 
-export function lookupCommand({ from, to }: Pick<ExpectedLookup, 'from' | 'to'>): string {
-  return `route get ${to}${from === undefined ? '' : ` from ${from}`}`
+function lookupCommand({ from, mark, to }: Question): string {
+  return `route get ${to}${from === undefined ? '' : ` from ${from}`}${mark === undefined ? '' : ` mark ${mark}`}`
 }
 
 /** Remote addresses of each NIC, by index. */
@@ -91,80 +107,102 @@ export function expectedLookups(
   nic: LookupNic,
   nics: readonly LookupNic[],
   targets: readonly string[],
-  nodeAddresses: readonly string[],
+  node: Pick<NodeNetworks, 'addresses' | 'routers'>,
 ): ExpectedLookup[] {
   const own = nic.addresses.map(({ cidr }) => hostPart(cidr))
-  return targets.flatMap(to => {
+  const inMain = nic.routes.filter(route => route.table === tableMain)
+  const near = targets.flatMap((to): ExpectedLookup[] => {
     const ofFamily = (list: readonly string[]) => list.filter(from => isSameFamily(from, to))
+    const network = longestOf(to, nic.routes)
+    const common = { to, by: 'nic' as const, ...(network === undefined ? {} : { network }) }
+    const hasOtherWay = node.routers[familyOf(to)] !== undefined || longestOf(to, inMain) === undefined
     return [
-      ...ofFamily(own).map(from => ({ from, to, table: nic.table })),
-      ...(winnerFor(to, nics) === nic ? [{ to, table: familyOf(to) === 4 ? nic.table : tableMain }] : []),
-      ...ofFamily(nodeAddresses).map(from => ({ from, to })),
+      ...ofFamily(own).map(from => ({ ...common, from })),
+      ...(winnerFor(to, nics) === nic ? [common] : []),
+      ...(hasOtherWay ? ofFamily(node.addresses).map(from => ({ from, to, by: 'other' as const })) : []),
     ]
   })
+  const far = nic.routes
+    .filter(route => route.destination === 'default')
+    .flatMap(({ family }): ExpectedLookup[] => {
+      const to = remoteAddresses[family]
+      const mark = nic.rules.find(rule => rule.family === family && rule.fwmark !== undefined)?.fwmark?.split('/')[0]
+      return [
+        ...own.filter(from => isSameFamily(from, to)).map(from => ({ from, to, by: 'nic' as const })),
+        ...(mark === undefined ? [] : [{ mark, to, by: 'nic' as const }]),
+      ]
+    })
+  return [...near, ...far]
 }
 
 /** The NIC that packets without a source use: longest prefix, then lowest index. */
 function winnerFor(to: string, nics: readonly LookupNic[]): LookupNic | undefined {
+  const lengthOf = (nic: LookupNic) => {
+    const network = longestOf(
+      to,
+      nic.routes.filter(route => route.table === tableMain),
+    )
+    return network === undefined ? -1 : prefixOf(network)
+  }
+  const [best] = nics.filter(nic => lengthOf(nic) >= 0).sort((a, b) => lengthOf(b) - lengthOf(a) || a.index - b.index)
+  return best
+}
+
+/** The most specific destination of these routes, other than a default route, that contains the address. */
+function longestOf(to: string, routes: readonly { destination: string }[]): string | undefined {
   const ip = parseIp(to)
-  const [best] = nics
-    .flatMap(nic => nic.unbound.map(route => ({ nic, network: parseCidr(route.destination) })))
-    .filter(({ network }) => ip && network && contains(network, ip))
-    .sort((a, b) => (b.network?.prefix ?? 0) - (a.network?.prefix ?? 0) || a.nic.index - b.nic.index)
-  return best?.nic
+  const [best] = routes
+    .map(({ destination }) => destination)
+    .filter(destination => {
+      const network = parseCidr(destination)
+      return ip !== undefined && network !== undefined && contains(network, ip)
+    })
+    .sort((a, b) => prefixOf(b) - prefixOf(a))
+  return best
+}
+
+function prefixOf(destination: string): number {
+  return parseCidr(destination)?.prefix ?? 0
 }
 
 /** One line per packet that takes another way than expected. */
 export function lookupDifferences(
   lookups: readonly ExpectedLookup[],
   ifindex: number,
-  nic: { name: string; table: number },
+  name: string,
   observed: Observed,
 ): string[] {
-  return lookups.flatMap(({ from, to, table }) => {
-    const found = observed.lookups?.[lookupCommand({ to, ...(from === undefined ? {} : { from }) })]
-    const isOnSourceRoute = from === undefined && table === tableMain
-    if (found === undefined || (isOnSourceRoute && observed.refusedAltnames.includes(unspecified6))) return []
-    const packets = `packets ${from === undefined ? 'without a source' : `from ${from}`} to ${to}`
-    const way = found ? `leave by ${wayOf(found, observed)}` : 'have no route'
-    if (table === undefined) {
-      const moved = found && (found.table === nic.table || (found.devices.includes(ifindex) && isUnbound(found)))
-      return moved ? [`${packets} ${way}, expected by another NIC, table ${tableMain}`] : []
-    }
-    // An address of this node (also the anycast address of its router), or one behind a bridge or tunnel.
-    if (found && (found.table === tableLocal || (found.table === tableMain && !isNic(found, observed)))) return []
-    const right = found?.table === table || (found && from !== undefined && isConnected(to, found, nic.table, observed))
-    return right && found?.devices.includes(ifindex) ? [] : [`${packets} ${way}, expected ${nic.name}, table ${table}`]
+  return lookups.flatMap(lookup => {
+    const found = observed.lookups?.[lookupCommand(lookup)]
+    if (found === undefined) return []
+    const isByNic = found?.devices.includes(ifindex) ?? false
+    const packets = describeQuestion(lookup)
+    if (lookup.by === 'other') return isByNic ? [`${packets} leave by ${name}, expected by another device`] : []
+    // An address of this node, also the anycast address of its router.
+    if (isByNic || found?.table === tableLocal) return []
+    if (found && lookup.network !== undefined && isMoreSpecific(found, lookup.to, lookup.network, observed)) return []
+    return [`${packets} ${found ? `leave by ${wayOf(found, observed)}` : 'have no route'}, expected by ${name}`]
   })
 }
 
-/** A foreign address of the NIC has a connected route in the main table, which leads the same way as ours. */
-function isConnected(to: string, found: ObservedRoute, table: number, { routes }: Observed): boolean {
-  const ip = parseIp(to)
-  const ours = routes.filter(route => route.table === table && route.gateway === undefined)
-  const networks = ours.flatMap(({ destination }) => parseCidr(destination) ?? [])
-  return (
-    found.table === tableMain &&
-    found.gateway === undefined &&
-    networks.some(network => ip !== undefined && contains(network, ip))
-  )
+function describeQuestion({ from, mark, to }: ExpectedLookup): string {
+  if (mark !== undefined) return `replies with mark ${mark} to ${to}`
+  return `packets ${from === undefined ? 'without a source' : `from ${from}`} to ${to}`
 }
 
-function isUnbound({ family, table }: ObservedRoute): boolean {
-  return family === 6 && table === tableMain
+/** Somebody gave a part of the NIC's network another way, or all of it with a better metric. */
+function isMoreSpecific({ table, devices }: ObservedRoute, to: string, network: string, { routes }: Observed): boolean {
+  const candidates = routes.filter(route => route.table === table && route.devices[0] === devices[0])
+  const destination = longestOf(to, candidates)
+  return table === tableMain && destination !== undefined && prefixOf(destination) >= prefixOf(network)
 }
 
-function wayOf({ devices, table }: ObservedRoute, observed: Observed): string {
-  return `${linkByIndex(observed, devices[0] ?? 0)?.name ?? 'no device'}, table ${table}`
-}
-
-/** A NIC of multinic, hardware, or a device with a default route. */
-function isNic({ devices: [device = 0] }: ObservedRoute, { links, routes, sysctls }: Observed): boolean {
-  return (
-    sysctls[device] !== undefined ||
-    links.some(link => link.ifindex === device && link.kind === undefined) ||
-    routes.some(route => route.table === tableMain && route.destination === 'default' && route.devices.includes(device))
-  )
+/** Device and table, and the rule that leads there if it is not one of the kernel's. */
+function wayOf({ devices, table, family }: ObservedRoute, observed: Observed): string {
+  const device = linkByIndex(observed, devices[0] ?? 0)?.name ?? 'no device'
+  const rule = observed.rules.find(each => each.family === family && each.table === table)
+  const by = rule === undefined || table === tableMain ? '' : ` (rule ${ruleText(rule)})`
+  return `${device}, table ${table}${by}`
 }
 
 /** The highest usable address that is not one of this node. */

@@ -8,11 +8,9 @@
  *
  * Each phase returns the failures so far, by group of NICs. A group that fails is rolled back; the others are committed.
  */
-import { canonical, parseIp } from '../contract/address.ts'
-import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { applyUnits, type Failure, type Failures, returnToNetworkManager, withSuccessors } from './apply.ts'
-import { type Change, describeChange, ruleText } from './change.ts'
+import type { Change } from './change.ts'
 import {
   compareConnectivity,
   lostLifelines,
@@ -26,25 +24,28 @@ import {
   targetsAtOnce,
 } from './connectivity.ts'
 import type { AgentContext } from './context.ts'
+import { findDifferences, findLeftovers, remainingKernelChanges } from './differences.ts'
 import { duplicatesIn, endOfProbe, newAddresses, probeUnits } from './duplicate-address.ts'
 import { clearJournal, writeJournal } from './journal.ts'
 import { askCommands, forgetCommands, type ProbeTarget } from './neighbour-probe.ts'
 import { releaseFromNetworkd, releaseUnits, reloadNetworkd, withReleased } from './networkd-reload.ts'
-import { type ObserveOptions, observe, observeFiles, withRecord } from './observe.ts'
+import { tablesAfter } from './node-routing.ts'
+import { trimNode } from './node-trim.ts'
+import { type ObserveOptions, observeFiles, withRecord } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { type PassResult, passResult } from './pass-result.ts'
-import { type Plan, planRun } from './plan.ts'
+import { observeNode, planNode } from './pass-view.ts'
+import type { Plan } from './plan.ts'
 import { logPlan } from './plan-log.ts'
 import { predictFiles } from './predict.ts'
 import { probeModeOf } from './probe-targets.ts'
-import { rememberRefusedAltnames } from './refused-altnames.ts'
+import { rememberRefusals } from './refusals-of-boot.ts'
 import { reloadNetplan } from './reload.ts'
 import { rollBack } from './rollback.ts'
-import { lookupCommands } from './route-lookups.ts'
-import { tentativeAddresses, waitForNics } from './settle.ts'
+import { waitForNics } from './settle.ts'
 import { commitAll, removeStagedQuietly, stageAll } from './staging.ts'
-import { applyUnitOf, type Unit, unitsDone, withPurpose } from './unit.ts'
-import { differences, summarize } from './verify.ts'
+import { applyUnitOf, type Unit, unitsDone, withoutFailed, withPurpose } from './unit.ts'
+import { differences } from './verify.ts'
 
 interface Prepared {
   plan: Plan
@@ -101,17 +102,22 @@ export async function runPass(basics: AgentContext, skip: ReadonlySet<number>): 
   const verified = await verify(applied, context)
   await rollBackFailed(verified, context)
   const { committed, failures } = await commit(verified, context)
+  const seen = await observeResult(verified, committed, failures, context)
+  const { observed, failures: notTrimmed } = await trimNode(seen, failedIndexes(plan, failures, skip), context)
   clearJournal(context.host, context.paths)
-
-  const observed = await observeResult(verified, committed, failures, context)
   const { notes, unreachable, applyStartedAt, applyMs, verifyMs } = verified
   const result = passResult(plan, observed, context, {
-    failures: withIncompleteRollback(failures, prepared, observed, context),
+    failures: withIncompleteRollback(merge(failures, notTrimmed), prepared, observed, context),
     committed,
     notes,
     unreachable,
   })
   return { ...result, applyStartedAt, applyMs, verifyMs }
+}
+
+function failedIndexes({ units }: Plan, failures: Failures, skip: ReadonlySet<number>): Set<number> {
+  const failed = withPurpose(units, 'apply').filter(({ group }) => failures.has(group))
+  return new Set([...skip, ...failed.map(({ index }) => index)])
 }
 
 /** A rollback proves itself: nothing is left of the changes, and the node has all lifelines that it had before. */
@@ -177,7 +183,7 @@ async function prepare(
   return { plan, skip, before, units, probing, releasing, asked, journaled, scope, repliesBefore, failures }
 }
 
-async function apply(prepared: Prepared, context: AgentContext): Promise<Applied> {
+async function apply(prepared: Prepared, context: PassContext): Promise<Applied> {
   const { plan, skip, before, units, probing, releasing, asked, scope, repliesBefore } = prepared
   const { host, paths, settings } = context
   const applyStartedAt = host.now()
@@ -194,13 +200,16 @@ async function apply(prepared: Prepared, context: AgentContext): Promise<Applied
     ...askedAfter.flatMap(target => askCommands(target, before.neighbours, repliesBefore.neighbours)),
   ])
   const applyMs = host.monotonic() - started
-  if (first.refusedAltnames.length > 0) rememberRefusedAltnames(first.refusedAltnames, before, context)
+  if (first.refusedAltnames.length > 0 || first.nftError !== undefined) rememberRefusals(first, before, context)
 
   let failures = merge(notPrepared, first.failures)
   let journaled = prepared.journaled
   // What this pass has set is ours by the records that it commits in the end. Removals still need the old ones.
-  const files = predictFiles(before, withPurpose(applicable, 'apply'))
-  const known = unaffectedBy(plan, units, files, context)
+  const files = predictFiles(
+    before,
+    applicable.filter(({ purpose }) => purpose !== 'remove'),
+  )
+  const known = { ...unaffectedBy(plan, units, files, context), nft: tablesAfter(before, applicable, context.done) }
   let after = await observeNode(context, { known })
   for (let round = 2; round <= maxRounds && needsAnotherRound(plan, applicable, after); round++) {
     const again = remainingKernelChanges(planNode(after, context, skip).units, units, failures)
@@ -249,7 +258,10 @@ async function commit(
   { plan, units, journaled, after, failures: before }: Verified,
   context: PassContext,
 ): Promise<{ committed: Unit[]; failures: Failures }> {
-  const notPersisted = commitAll(withPurpose(withoutFailed(units, before), 'apply'), context)
+  const notPersisted = commitAll(
+    withoutFailed(units, before).filter(({ purpose }) => purpose !== 'remove'),
+    context,
+  )
   const undo = async (failed: Failures, observed: () => Promise<Observed>) => {
     const again = unitsDone(journaled, failed, context.done)
     if (again.length > 0) context.notRestored.push(...(await rollBack(again, await observed(), context)))
@@ -271,84 +283,9 @@ async function commit(
   return { committed: withoutFailed(committed, all), failures: all }
 }
 
-interface NodeOptions {
-  known?: ObserveOptions['known']
-  /** The NICs to ask which way their packets take. */
-  lookups?: readonly Interface[]
-}
-
-async function observeNode(context: AgentContext, options: NodeOptions = {}): Promise<Observed> {
-  const { apiServer, policyRouting } = context.settings
-  const { interfaces, nodeAddresses } = context.request
-  const { known, lookups = interfaces } = options
-  const addresses = nodeAddresses.flatMap(text => canonical(text) ?? [])
-  return observe(context, {
-    macAddresses: interfaces.map(nic => nic.macAddress),
-    requested: interfaces,
-    ipv4Only: interfaces.every(nic => addressesOf(nic).every(address => !address.includes(':'))),
-    lookups: policyRouting ? lookupCommands(lookups, interfaces, addresses) : [],
-    ...(known ? { known } : {}),
-    ...(apiServer && parseIp(apiServer) ? { apiServer } : {}),
-  })
-}
-
-function planNode(observed: Observed, { request, settings, paths }: AgentContext, skip: ReadonlySet<number>): Plan {
-  const interfaces = request.mode === 'cleanup' ? [] : request.interfaces
-  return planRun({ ...request, interfaces, settings, paths, observed, skip })
-}
-
-function withoutFailed(units: readonly Unit[], failures: Failures): Unit[] {
-  return units.filter(unit => !failures.has(unit.group))
-}
-
 /** The later failure of a group wins. */
 function merge(earlier: Failures, later: Failures): Failures {
   return new Map([...earlier, ...later])
-}
-
-/** Changes that the kernel still needs, for the NICs of this pass that have not failed. */
-function remainingKernelChanges(again: readonly Unit[], first: readonly Unit[], failures: Failures): Unit[] {
-  return again.flatMap(unit => {
-    const known = first.find(entry => entry.name === unit.name && entry.purpose === unit.purpose)
-    const changes = unit.changes.filter(change => change.kind !== 'file' && change.kind !== 'altname')
-    if (!known || failures.has(known.group) || changes.length === 0) return []
-    return [{ ...unit, group: known.group, changes }]
-  })
-}
-
-function findDifferences(
-  plan: Plan,
-  units: readonly Unit[],
-  after: Observed,
-  { settings: { duplicateCheck } }: AgentContext,
-): Failures {
-  const failures = new Map<string, Failure>()
-  for (const { nic, link, isStale } of plan.accepted) {
-    const group = applyUnitOf(units, nic.index)?.group
-    if (group === undefined || failures.has(group)) continue
-    const found = differences(nic, link.ifindex, after, isStale)
-    const failure = summarize(duplicateCheck ? [...found, ...tentativeAddresses(link.ifindex, after)] : found)
-    if (failure) failures.set(group, failure)
-  }
-  return failures
-}
-
-/** What is still there of removed NICs. They are known by their files, which are gone already. */
-function findLeftovers(applied: Applied, after: Observed, context: AgentContext): Failures {
-  const { plan, before, units, skip, failures } = applied
-  const removals = withPurpose(withoutFailed(units, failures), 'remove')
-  if (removals.length === 0) return new Map()
-  const { units: again } = planNode({ ...after, files: before.files }, context, skip)
-  const desired = new Set(plan.accepted.flatMap(({ nic }) => nic.rules.map(ruleText)))
-  const failed = new Map<string, Failure>()
-  for (const { group, changes } of remainingKernelChanges(again, removals, failures)) {
-    // NetworkManager gets the NIC back last. A NIC with the same index may need the same rule.
-    const isLeft = (change: Change) =>
-      change.kind !== 'manager' && !(change.kind === 'rule' && desired.has(ruleText(change.rule)))
-    const left = changes.filter(isLeft).map(describeChange)
-    if (left.length > 0) failed.set(group, { reason: 'VerifyFailed', message: `still to do: ${left.join(', ')}` })
-  }
-  return failed
 }
 
 /** Waits until the changed NICs can be used, and observes the node then. */

@@ -4,7 +4,8 @@
 import { type Change, lossesOf } from './change.ts'
 
 export interface Unit {
-  purpose: 'apply' | 'remove' | 'rollback'
+  /** `node`: what all NICs share. */
+  purpose: 'apply' | 'remove' | 'rollback' | 'node'
   index: number
   /** multinic0 to multinic9. */
   name: string
@@ -46,4 +47,8 @@ export function withPurpose(units: readonly Unit[], purpose: Unit['purpose']): U
 /** The unit that configures the interface; undefined when it needs no change. */
 export function applyUnitOf(units: readonly Unit[], index: number): Unit | undefined {
   return units.find(unit => unit.purpose === 'apply' && unit.index === index)
+}
+
+export function withoutFailed(units: readonly Unit[], failed: ReadonlyMap<string, unknown>): Unit[] {
+  return units.filter(unit => !failed.has(unit.group))
 }

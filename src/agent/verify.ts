@@ -55,9 +55,7 @@ export function differences(
   const routes = observed.routes.filter(route => route.type === 1 && route.devices.includes(ifindex))
   // Connected routes of NetworkManager have the kernel's protocol and are equivalent.
   const present = routes.map(route => routeText({ ...routeSpec(route), protocol: protocolStatic }))
-  // Stryker disable next-line ConditionalExpression: the kernel has not refused undefined.
-  const expected = nic.routes.filter(({ from }) => from === undefined || !observed.refusedAltnames.includes(from))
-  for (const route of expected.map(route => routeText(route)))
+  for (const route of nic.routes.map(route => routeText(route)))
     if (!present.includes(route)) differ(`route ${route} is missing`)
   if (routes.some(route => route.table === tableMain && route.destination === 'default'))
     differ('has a default route in the main table', 'DefaultRoute')
@@ -68,7 +66,8 @@ export function differences(
   for (const rule of rules.filter(isStale)) differ(`rule ${ruleText(rule)} is unexpected`)
 
   // A missing rule or route explains every lookup.
-  if (found.length === 0) for (const message of lookupDifferences(nic.lookups, ifindex, nic, observed)) differ(message)
+  if (found.length === 0)
+    for (const message of lookupDifferences(nic.lookups, ifindex, nic.name, observed)) differ(message)
 
   for (const [key, value] of Object.entries(nic.sysctls)) {
     const actual = observed.sysctls[ifindex]?.[key]

@@ -274,6 +274,9 @@ function mountsFor(backend: Backend): Mount[] {
     directory('networkd', '/etc/systemd/network'),
     directory('sysctld', '/etc/sysctl.d'),
     created('udev', '/etc/udev/rules.d'),
+    // What all NICs share, and the units that restore it at boot.
+    created('boot', '/etc/multinic'),
+    created('units', '/etc/systemd/system'),
     // The bus of the host; empty on a host without one.
     { ...created('dbus', '/run/dbus'), readOnly: true },
     // Files that could win over ours at boot.

@@ -11,6 +11,7 @@ import { parseIp } from '../../../src/contract/address.ts'
 import type { Mount } from '../container.ts'
 import { type Namespaces, runIp } from './ip.ts'
 import { isReachable, type Namespace } from './network.ts'
+import { runNft } from './nft.ts'
 
 export interface SimulatedHostOptions {
   all: Namespaces
@@ -47,6 +48,7 @@ export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOpt
 
   return {
     ip: async (args, lines = []) => runIp(all, namespace, args, lines),
+    nft: async script => runNft(namespace, script),
     ipSession: args => ({ query: async commands => runIp(all, namespace, args, commands), close() {} }),
     readFile,
     readValue(path) {

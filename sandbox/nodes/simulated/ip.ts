@@ -162,8 +162,10 @@ function runRoute(namespace: Namespace, verb: string, args: string[], style: Sty
   if (verb === 'show') return routeViews(namespace, style, tableIn(args))
   if (verb === 'get') {
     const ip = parseIp(args[0] ?? '')
-    const from = pairs(args.slice(1)).get('from')
-    const route = ip && routeTo(namespace, ip, from === undefined ? undefined : parseIp(from))
+    const given = pairs(args.slice(1))
+    const from = given.get('from')
+    const source = from === undefined ? undefined : parseIp(from)
+    const route = ip && routeTo(namespace, ip, source, Number(given.get('mark') ?? 0))
     if (!route) throw new KernelError('RTNETLINK answers: Network is unreachable')
     return routeViews(namespace, style, undefined, [{ ...route, destination: args[0] ?? '', ...(from && { from }) }])
   }
@@ -187,10 +189,14 @@ function runRoute(namespace: Namespace, verb: string, args: string[], style: Sty
   const { device } = named
   if (!device) throw new KernelError('RTNETLINK answers: No such device')
   const nearest = gateway === undefined && family === 4 ? 'link' : 'global'
-  addRoute(namespace, {
-    ...{ family, type: 1, onlink: args.includes('onlink'), metric: family === 6 ? 1_024 : 0, protocol: 3 },
-    ...{ scope: numberOf(given.get('scope') ?? nearest, scopes), ...named, ...target, device },
-  })
+  addRoute(
+    namespace,
+    {
+      ...{ family, type: 1, onlink: args.includes('onlink'), metric: family === 6 ? 1_024 : 0, protocol: 3 },
+      ...{ scope: numberOf(given.get('scope') ?? nearest, scopes), ...named, ...target, device },
+    },
+    verb === 'replace' ? 'replace' : 'add',
+  )
   return undefined
 }
 
@@ -202,8 +208,10 @@ function runRule(namespace: Namespace, verb: string, args: string[], family: Fam
     family: `${from}${to}`.includes(':') ? (6 as const) : family,
     priority: Number(given.get('priority')),
     table: numberOf(given.get('lookup') ?? given.get('table') ?? 'main', tables),
-    ...(from !== undefined && from !== 'all' && { from: withPrefix(from) }),
+    ...(from !== undefined && !['all', '0.0.0.0/0', '::/0'].includes(from) && { from: withPrefix(from) }),
     ...(to !== undefined && to !== 'all' && { to: withPrefix(to) }),
+    ...(given.has('iif') && { iif: given.get('iif') ?? '' }),
+    ...(given.has('fwmark') && { fwmark: given.get('fwmark') ?? '' }),
     ...(given.has('suppress_prefixlength') && { suppressPrefixLength: Number(given.get('suppress_prefixlength')) }),
     ...{ protocol: 3, ...protocolIn(given) },
   }

@@ -41,6 +41,7 @@ export function createNamespace(name: string): Namespace {
     routes: [],
     rules: [rule(4, 0, 255), rule(4, 32_766, 254), rule(4, 32_767, 253), rule(6, 0, 255), rule(6, 32_766, 254)],
     neighbours: [],
+    tables: new Map(),
     nextIndex: 1,
   }
   const lo = addDevice(namespace, { name: 'lo', kind: 'loopback', macAddress: '00:00:00:00:00:00', mtu: 65_536 })
@@ -128,7 +129,7 @@ export function removeAddress(device: Device, text: string): void {
     namespace.routes = namespace.routes.filter(route => route.source !== found.text)
 }
 
-export function addRoute(namespace: Namespace, route: Route): void {
+export function addRoute(namespace: Namespace, route: Route, op: 'add' | 'replace' = 'add'): void {
   const { device, gateway, source, onlink } = route
   if (!device.up) throw new KernelError('Error: Device for nexthop is not up.')
   if (source !== undefined && !hasAddress(namespace, ipOf(source)))
@@ -137,6 +138,7 @@ export function addRoute(namespace: Namespace, route: Route): void {
     throw new KernelError(
       route.family === 4 ? 'Error: Nexthop has invalid gateway.' : 'RTNETLINK answers: No route to host',
     )
+  if (op === 'replace') namespace.routes = namespace.routes.filter(each => !sameTarget(each, route))
   const exists = routesOf(namespace).some(
     each => sameTarget(each, route) && (route.family === 4 || (each.device === device && each.gateway === gateway)),
   )
@@ -187,8 +189,8 @@ function sameTarget(a: Route, b: Route): boolean {
 }
 
 function sameRule(a: Rule, b: Rule): boolean {
-  const key = ({ family, priority, table, from, to, suppressPrefixLength }: Rule) =>
-    JSON.stringify([family, priority, table, from, to, suppressPrefixLength])
+  const key = ({ family, priority, table, from, to, iif, fwmark, suppressPrefixLength }: Rule) =>
+    JSON.stringify([family, priority, table, from, to, iif, fwmark, suppressPrefixLength])
   return key(a) === key(b)
 }
 

@@ -14,6 +14,7 @@ import { simulatedHost } from './host.ts'
 import { type Namespaces, runIp } from './ip.ts'
 import { createNamespace } from './kernel.ts'
 import type { Namespace } from './network.ts'
+import { runNft } from './nft.ts'
 
 /** Entrypoint of the agent image, the only program on a simulated node. */
 export const agentEntrypoint = 'multinic-agent'
@@ -81,9 +82,14 @@ export function simulatedMachine(): Machine {
       running.delete(namespace)
       all.delete(name)
     },
-    async ip(name, lines) {
-      const { code, stderr } = runIp(all, found(name), ['-batch', '-'], lines)
-      if (code === 0) return
+    async nft(name, script) {
+      const { code, stderr } = runNft(found(name), script)
+      if (code !== 0) throw new Error(`nft: ${stderr}`)
+    },
+    async ip(name, lines, failures) {
+      const force = failures === 'tolerant' ? ['-force'] : []
+      const { code, stderr } = runIp(all, found(name), [...force, '-batch', '-'], lines)
+      if (code === 0 || failures === 'tolerant') return
       const at = Number(/Command failed -:(\d+)/.exec(stderr)?.[1]) - 1
       throw new Error(`ip ${lines[at]}: ${stderr.split('\n')[0]}`)
     },

@@ -66,6 +66,8 @@ export interface Rule {
   table: number
   from?: string
   to?: string
+  iif?: string
+  fwmark?: string
   /** Routes with a prefix of this length or shorter do not count. */
   suppressPrefixLength?: number
   protocol: number
@@ -84,6 +86,8 @@ export interface Namespace {
   routes: Route[]
   rules: Rule[]
   neighbours: Neighbour[]
+  /** Of nftables, by family and name. */
+  tables: Map<string, string>
   nextIndex: number
 }
 
@@ -133,18 +137,27 @@ function ownRoutes(device: Device, { cidr, text, noPrefixRoute }: Address): Rout
   ]
 }
 
+function hasMark(mark: number, fwmark: string): boolean {
+  const [value = 0, mask = 0xffffffff] = fwmark.split('/').map(Number)
+  return (mark & mask) === value
+}
+
 /** Route lookup through rules and tables. A packet without a source address has the source 0. */
 export function routeTo(
   namespace: Namespace,
   ip: Ip,
   source: Ip = { family: ip.family, value: 0n },
+  mark = 0,
 ): Route | undefined {
   const routes = routesOf(namespace).filter(
     ({ family, type, from }) =>
       family === ip.family && type !== broadcast && (from === undefined || covers(from, source)),
   )
-  for (const { family, table, from, to, suppressPrefixLength = -1 } of namespace.rules) {
-    const matches = (from === undefined || covers(from, source)) && (to === undefined || covers(to, ip))
+  for (const { family, table, from, to, fwmark, suppressPrefixLength = -1 } of namespace.rules) {
+    const matches =
+      (from === undefined || covers(from, source)) &&
+      (to === undefined || covers(to, ip)) &&
+      (fwmark === undefined || hasMark(mark, fwmark))
     if (family !== ip.family || !matches) continue
     const [best] = routes
       .filter(route => route.table === table && covers(route.destination, ip))

@@ -93,12 +93,15 @@ export function ruleViews({ rules }: Namespace, style: Style, family: Family): V
   return rules.filter(rule => rule.family === family).map(rule => ruleView(rule, style))
 }
 
-function ruleView({ priority, from, to, table, suppressPrefixLength, protocol }: Rule, style: Style): View {
+function ruleView(rule: Rule, style: Style): View {
+  const { priority, from, to, iif, fwmark, table, suppressPrefixLength, protocol } = rule
   const [source, target] = [splitPrefix(from), splitPrefix(to)]
   return {
     priority,
     ...{ src: source?.address ?? 'all', ...(source?.length !== undefined && { srclen: source.length }) },
     ...(target && { dst: target.address, ...(target.length !== undefined && { dstlen: target.length }) }),
+    ...(iif !== undefined && { iif }),
+    ...(fwmark !== undefined && { fwmark: fwmark.split('/')[0], fwmask: fwmark.split('/')[1] }),
     table: nameOf('table', table, style),
     ...(suppressPrefixLength !== undefined && { suppress_prefixlen: suppressPrefixLength }),
     ...((style.numeric || protocol !== 2) && { protocol: nameOf('protocol', protocol, style) }),

@@ -5,7 +5,7 @@
  * the tables, the routes and its own keys for rules. The network scripts do not know these keys.
  */
 import type { Family } from '../../contract/address.ts'
-import { destinationOf, familyOf, type RouteSpec, type SourceRule } from '../change.ts'
+import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 import { listedRoutes, maxPriority } from './networkmanager.ts'
 
@@ -81,14 +81,13 @@ function cidrsOf({ addresses }: DesiredNic, family: Family): string[] {
   return addresses.map(({ cidr }) => cidr).filter(cidr => familyOf(cidr) === family)
 }
 
-function rulesOf({ rules }: DesiredNic, family: Family): SourceRule[] {
+function rulesOf({ rules }: DesiredNic, family: Family): RuleSpec[] {
   return rules.filter(rule => rule.family === family)
 }
 
 function routeLine(route: RouteSpec, device: string): string {
   return [
     destinationOf(route),
-    ...(route.from ? [`from ${route.from}`] : []),
     ...(route.gateway ? [`via ${route.gateway}`] : []),
     `dev ${device}`,
     ...(route.source ? [`src ${route.source}`] : []),
@@ -98,10 +97,13 @@ function routeLine(route: RouteSpec, device: string): string {
   ].join(' ')
 }
 
-function ruleLine(rule: SourceRule): string {
+function ruleLine(rule: RuleSpec): string {
   return [
-    `from ${rule.from}`,
+    // NetworkManager accepts no source of length 0.
+    ...(rule.from && !rule.from.endsWith('/0') ? [`from ${rule.from}`] : []),
     ...(rule.to ? [`to ${rule.to}`] : []),
+    ...(rule.iif ? [`iif ${rule.iif}`] : []),
+    ...(rule.fwmark ? [`fwmark ${rule.fwmark}`] : []),
     `table ${rule.table}`,
     ...(rule.suppressPrefixLength === undefined ? [] : [`suppress_prefixlength ${rule.suppressPrefixLength}`]),
     `priority ${rule.priority}`,

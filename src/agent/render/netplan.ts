@@ -1,11 +1,10 @@
 /**
  * The Netplan file of one NIC.
  *
- * Pure. Every string is quoted: YAML reads a MAC address of digits alone as a number. Netplan has no key for some of our
- * rules and routes: they are only in the .network file, which is the one that networkd uses. The MTU is
- * in that file alone: Netplan would write it to a .link file too, which udev applies again when the NIC is renamed.
+ * Pure. Every string is quoted: YAML reads a MAC address of digits alone as a number. Netplan has no key for our rules: they
+ * are only in the .network file, which is the one that networkd uses. The MTU is in that file alone: Netplan would write it to a .link file too, which udev applies again when the NIC is renamed.
  */
-import { destinationOf, type RouteSpec, type SourceRule } from '../change.ts'
+import { destinationOf, type RouteSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 
 export function netplanFile(nic: DesiredNic): string {
@@ -24,16 +23,7 @@ export function netplanFile(nic: DesiredNic): string {
     '      dhcp6: false',
     `      accept-ra: ${nic.acceptRa}`,
     ...listOf('addresses', nic.addresses, address => [`"${address.cidr}"`]),
-    ...listOf(
-      'routes',
-      nic.routes.filter(route => route.from === undefined),
-      routeKeys,
-    ),
-    ...listOf(
-      'routing-policy',
-      nic.rules.filter(rule => rule.suppressPrefixLength === undefined),
-      ruleKeys,
-    ),
+    ...listOf('routes', nic.routes, routeKeys),
     '',
   ].join('\n')
 }
@@ -46,15 +36,6 @@ function routeKeys(route: RouteSpec): string[] {
     ...(route.onlink ? ['on-link: true'] : []),
     `metric: ${route.metric}`,
     `table: ${route.table}`,
-  ]
-}
-
-function ruleKeys(rule: SourceRule): string[] {
-  return [
-    `from: "${rule.from}"`,
-    ...(rule.to ? [`to: "${rule.to}"`] : []),
-    `table: ${rule.table}`,
-    `priority: ${rule.priority}`,
   ]
 }
 

@@ -6,7 +6,7 @@
  * rules when networkd restarts before the next boot.
  */
 import { broadcastOf } from '../../contract/address.ts'
-import { type AddressSpec, destinationOf, type RouteSpec, type SourceRule } from '../change.ts'
+import { type AddressSpec, destinationOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 
 export function networkFile(nic: DesiredNic): string {
@@ -45,7 +45,6 @@ function routeSection(route: RouteSpec): string[] {
   return [
     '[Route]',
     `Destination=${destinationOf(route)}`,
-    ...(route.from ? [`Source=${route.from}`] : []),
     ...(route.gateway ? [`Gateway=${route.gateway}`] : route.family === 4 ? ['Scope=link'] : []),
     ...(route.source ? [`PreferredSource=${route.source}`] : []),
     ...(route.onlink ? ['GatewayOnLink=yes'] : []),
@@ -54,11 +53,12 @@ function routeSection(route: RouteSpec): string[] {
   ]
 }
 
-function ruleSection(rule: SourceRule): string[] {
+function ruleSection(rule: RuleSpec): string[] {
   return [
     '[RoutingPolicyRule]',
-    `From=${rule.from}`,
+    ...(rule.fwmark ? [`Family=ipv${rule.family}`, `FirewallMark=${rule.fwmark}`] : [`From=${rule.from}`]),
     ...(rule.to ? [`To=${rule.to}`] : []),
+    ...(rule.iif ? [`IncomingInterface=${rule.iif}`] : []),
     `Table=${rule.table}`,
     ...(rule.suppressPrefixLength === undefined ? [] : [`SuppressPrefixLength=${rule.suppressPrefixLength}`]),
     `Priority=${rule.priority}`,

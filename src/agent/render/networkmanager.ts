@@ -5,7 +5,7 @@
  * `routing-rule1`, `routing-rule2`, …
  */
 import type { Family } from '../../contract/address.ts'
-import { destinationOf, familyOf, type RouteSpec, type SourceRule } from '../change.ts'
+import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
 import type { DesiredNic } from '../desired.ts'
 import { kernelMetric, linkLocalRouteIn } from '../link-local.ts'
 import { tableMain } from '../observed.ts'
@@ -56,7 +56,7 @@ function family(nic: DesiredNic, of: Family): string[] {
 
 /** The routes that NetworkManager does not add with the addresses. */
 export function listedRoutes({ routes }: DesiredNic, of: Family): RouteSpec[] {
-  const listed = routes.filter(route => route.family === of && (route.gateway || route.from))
+  const listed = routes.filter(route => route.family === of && (route.gateway || route.table === tableMain))
   return of === 6 ? [...listed, linkLocalRoute] : listed
 }
 
@@ -66,20 +66,23 @@ const linkLocalRoute: RouteSpec = linkLocalRouteIn(tableMain, kernelMetric)
 function routeLines(route: RouteSpec, index: number): string[] {
   const options = [
     ...(route.onlink ? ['onlink=true'] : []),
-    ...(route.from ? [`from=${route.from}`] : []),
+    ...(route.source ? [`src=${route.source}`] : []),
     ...(route.table === tableMain ? [`table=${route.table}`] : []),
   ]
   return [
-    `route${index + 1}=${destinationOf(route)},${route.gateway ?? '::'},${route.metric}`,
+    `route${index + 1}=${destinationOf(route)},${route.gateway ?? (route.family === 4 ? '0.0.0.0' : '::')},${route.metric}`,
     ...(options.length > 0 ? [`route${index + 1}_options=${options.join(',')}`] : []),
   ]
 }
 
-function ruleText(rule: SourceRule): string {
+function ruleText(rule: RuleSpec): string {
   return [
     `priority ${rule.priority}`,
-    `from ${rule.from}`,
+    // NetworkManager accepts no source of length 0.
+    ...(rule.from && !rule.from.endsWith('/0') ? [`from ${rule.from}`] : []),
     ...(rule.to ? [`to ${rule.to}`] : []),
+    ...(rule.iif ? [`iif ${rule.iif}`] : []),
+    ...(rule.fwmark ? [`fwmark ${rule.fwmark}`] : []),
     `table ${rule.table}`,
     ...(rule.suppressPrefixLength === undefined ? [] : [`suppress_prefixlength ${rule.suppressPrefixLength}`]),
   ].join(' ')

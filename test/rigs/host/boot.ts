@@ -57,7 +57,12 @@ for file in /run/systemd/network/* /run/udev/rules.d/*; do
   if [ -f "$file" ]; then sed -i 's/^PermanentMACAddress=/MACAddress=/; s/DRIVERS=="?\\*", //' "$file"; fi
 done
 `
-const networkd = 'exec /lib/systemd/systemd-networkd\n'
+/** The units that our udev rules want: there is no systemd that starts them. */
+const units = `
+if [ -f "$1/etc/systemd/system/multinic-nft.service" ]; then nft -f "$1/etc/multinic/multinic.nft"; fi
+if [ -f "$1/etc/systemd/system/multinic-primary.service" ]; then ip -force -batch "$1/etc/multinic/primary.batch" || true; fi
+`
+const networkd = `${units}exec /lib/systemd/systemd-networkd\n`
 
 const router = `
 cat > /run/systemd/network/10-router.network <<END

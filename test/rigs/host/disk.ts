@@ -7,7 +7,9 @@ import { dirname, join } from 'node:path'
 export function makeDisk(root: string, files: Record<string, string>, ipv6: boolean): void {
   for (const directory of [
     'etc/netplan',
+    'etc/multinic',
     'etc/sysctl.d',
+    'etc/systemd/system',
     'etc/systemd/network',
     'etc/udev/rules.d',
     'host/run/systemd/network',

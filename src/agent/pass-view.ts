@@ -1,0 +1,43 @@
+/**
+ * The node as one pass sees it: what it observes for the request, and what it plans.
+ */
+import { canonical, parseIp } from '../contract/address.ts'
+import { addressesOf, type Interface } from '../contract/interfaces.ts'
+import type { AgentContext } from './context.ts'
+import { type ObserveOptions, observe } from './observe.ts'
+import type { Observed } from './observed.ts'
+import { type Plan, planRun } from './plan.ts'
+import { hex, slotMark } from './policy-routing.ts'
+import { lookupCommands } from './route-lookups.ts'
+
+export interface NodeOptions {
+  known?: ObserveOptions['known']
+  /** The NICs to ask which way their packets take. */
+  lookups?: readonly Interface[]
+}
+
+export async function observeNode(context: AgentContext, options: NodeOptions = {}): Promise<Observed> {
+  const { apiServer, policyRouting, markMask } = context.settings
+  const { interfaces, nodeAddresses } = context.request
+  const { known, lookups = interfaces } = options
+  const addresses = nodeAddresses.flatMap(text => canonical(text) ?? [])
+  return observe(context, {
+    macAddresses: interfaces.map(nic => nic.macAddress),
+    requested: interfaces,
+    ipv4Only: interfaces.every(nic => addressesOf(nic).every(address => !address.includes(':'))),
+    lookups: policyRouting
+      ? lookupCommands(lookups, interfaces, addresses, nic => hex(slotMark(nic.index, markMask)))
+      : [],
+    ...(known ? { known } : {}),
+    ...(apiServer && parseIp(apiServer) ? { apiServer } : {}),
+  })
+}
+
+export function planNode(
+  observed: Observed,
+  { request, settings, paths }: AgentContext,
+  skip: ReadonlySet<number>,
+): Plan {
+  const interfaces = request.mode === 'cleanup' ? [] : request.interfaces
+  return planRun({ ...request, interfaces, settings, paths, observed, skip })
+}

@@ -38,6 +38,13 @@ export const parseCidr = remembering((text: string): Cidr | undefined => {
   return { family: address.family, address, prefix }
 })
 
+/** A network, or an address as the network of this address alone. */
+export function parseNetwork(text: string): Cidr | undefined {
+  if (text.includes('/')) return parseCidr(text)
+  const address = parseIp(text)
+  return address && { family: address.family, address, prefix: bitsOf(address.family) }
+}
+
 export function formatIp({ family, value }: Ip): string {
   return family === 4 ? formatV4(value) : formatV6(value)
 }

@@ -2,6 +2,8 @@
  * The fields of one interface, in code and on the wire. Free of dependencies: the agent and the dashboard use it as it is.
  */
 export const maxInterfaces = 10
+/** Of one interface. */
+export const maxAddressPairs = 32
 
 export interface Route {
   destination: string
@@ -21,6 +23,7 @@ export interface WireInterface {
   addresses?: string[] | undefined
   gateway?: string | undefined
   routes?: Route[] | undefined
+  allowedAddressPairs?: string[] | undefined
   networkId?: string | undefined
   subnetId?: string | undefined
   source?: string | undefined
@@ -52,6 +55,8 @@ export interface Interface extends InterfaceNames {
   addresses?: string[]
   gateway?: string
   routes?: Route[]
+  /** Networks beyond those of the NIC whose packets port security lets through: canonical, sorted, each once. */
+  allowedAddressPairs?: string[]
   networkId?: string
   subnetId?: string
   source?: string
@@ -76,6 +81,7 @@ export const interfaceFields = {
   addresses: 'addresses',
   gateway: 'gateway',
   routes: 'routes',
+  allowedAddressPairs: 'allowedAddressPairs',
   networkId: 'networkId',
   subnetId: 'subnetId',
   source: 'source',

@@ -115,6 +115,11 @@ const mistakes: Record<string, [WireInterface[], ...expected: string[]]> = {
     [nic({ routes: [route, { ...route, nexthop: '10.0.0.0/8' }] })],
     'interfaces[0].routes[1].nexthop: "10.0.0.0/8" is not an IP address',
   ],
+  'an allowed address pair that is none': [
+    [nic({ allowedAddressPairs: ['10.10.0.0/24', '10.10.0.0/33', 'x'] })],
+    'interfaces[0].allowedAddressPairs[1]: "10.10.0.0/33" is not an address or a network, such as 192.168.1.10/32 or 192.168.1.0/24',
+    'interfaces[0].allowedAddressPairs[2]: "x" is not an address or a network, such as 192.168.1.10/32 or 192.168.1.0/24',
+  ],
   'eleven interfaces': [
     Array.from({ length: 11 }, (_, index) => nic({ macAddress: `fa:16:3e:00:00:${index + 10}` })),
     'interfaces[10].id: 10 is not an integer from 0 to 9',
@@ -148,8 +153,11 @@ const accepted: Record<string, Partial<WireInterface>> = {
   'the address with its prefix instead of the network': { address: '10.0.0.1', cidr: '10.0.0.1/24' },
   'an address of each family': { addresses: ['10.0.0.1/24', 'fd00::1/64'], gateway: 'fd00::ffff' },
   'a route': { routes: [route] },
+  'an address, a network and an address of the other family': {
+    allowedAddressPairs: ['10.10.0.7', '10.10.0.0/24', 'fd10::7'],
+  },
   'what older operators send for unknown values': {
-    ...{ name: '', portId: '', address: '', cidr: '', gateway: '', addresses: [], routes: [] },
+    ...{ name: '', portId: '', address: '', cidr: '', gateway: '', addresses: [], routes: [], allowedAddressPairs: [] },
   },
 }
 for (const [name, more] of Object.entries(accepted))
@@ -176,6 +184,21 @@ test('empty values and fields of other versions are left out; mistakes stay as t
   assert.deepEqual(completeInterfaces([input]).interfaces, [{ index: 0, name: 'multinic0', macAddress: 'X', mtu: 0 }])
   const complete = { ...nic({ id: 3, name: 'multinic3', mtu: 1500 }), later: true }
   assert.deepEqual(fromWireInterfaces([complete]), [{ index: 3, name: 'multinic3', macAddress: mac(0), mtu: 1500 }])
+})
+
+test('allowed address pairs are completed: canonical networks, sorted and each once', () => {
+  const inputs = ['FD10::7', '10.10.0.9', '10.10.0.77/24', '10.10.0.9/32', '10.9.0.0/16', 'fd10:0::7/128']
+  const expected = ['10.10.0.0/24', '10.10.0.9/32', '10.9.0.0/16', 'fd10::7/128']
+  const hash = (list: string[]) => {
+    const { interfaces } = completeInterfaces([nic({ allowedAddressPairs: list })])
+    assert.deepEqual(interfaces[0]?.allowedAddressPairs, expected)
+    return specHash({ nodeName: 'w1', interfaces })
+  }
+  assert.equal(hash(inputs), hash(inputs.toReversed()))
+  assert.deepEqual(
+    fromWireInterfaces([nic({ id: 0, name: 'multinic0', allowedAddressPairs: inputs })])[0]?.allowedAddressPairs,
+    expected,
+  )
 })
 
 test('a name has its index, also beyond the last interface', () => {
@@ -241,6 +264,12 @@ test('a list is complete exactly when completing it changes nothing', () => {
     [{ ...full, name: 'multinic2' }],
     [{ ...full, portId: '' }],
     [{ ...full, routes: [] }],
+    [{ ...full, allowedAddressPairs: ['10.10.0.0/24', 'fd10::1/128'] }],
+    [{ ...full, allowedAddressPairs: [] }],
+    [{ ...full, allowedAddressPairs: ['10.10.0.7'] }],
+    [{ ...full, allowedAddressPairs: ['10.10.0.7/24'] }],
+    [{ ...full, allowedAddressPairs: ['fd10::1/128', '10.10.0.0/24'] }],
+    [{ ...full, allowedAddressPairs: ['10.10.0.0/24', '10.10.0.0/24'] }],
     [full, { ...full, id: 0, name: 'multinic0' }],
     [full, { ...full, id: 2, name: 'multinic2', macAddress: mac(2) }],
   ]
@@ -270,6 +299,7 @@ const sample: Required<Interface> = {
   addresses: ['10.0.0.1/24'],
   gateway: '10.0.0.254',
   routes: [{ destination: '10.9.0.0/16', nexthop: '10.0.0.2' }],
+  allowedAddressPairs: ['10.10.0.0/24'],
   networkId: 'net-1',
   subnetId: 'subnet-1',
   source: 'ns/one',
@@ -288,6 +318,7 @@ const changed: { [field in Exclude<keyof Interface, keyof InterfaceNames>]-?: In
   addresses: ['10.0.0.1/24', 'fd00::1/64'],
   gateway: '10.0.0.253',
   routes: [{ destination: '10.9.0.0/16', nexthop: '10.0.0.3' }],
+  allowedAddressPairs: ['10.10.0.0/24', 'fd10::1/128'],
   networkId: 'net-2',
   subnetId: 'subnet-2',
   source: 'ns/two',
@@ -327,9 +358,10 @@ for (const field of Object.keys(renamed) as (keyof InterfaceNames)[]) {
   })
 }
 
-test('the hash of a request is the one of versions without names', () => {
-  const { subnetName: _, networkName: __, alias: ___, ...older } = sample
+test('the hash of a request is the one of versions without names and allowed address pairs', () => {
+  const { allowedAddressPairs: _, ...named } = sample
+  const { subnetName: __, networkName: ___, alias: ____, ...older } = named
   const hash = (nic: Interface) => specHash({ nodeName: 'w1', instanceId: 'vm-1', interfaces: [nic] })
-  assert.equal(hash(sample), hash(older))
+  assert.equal(hash(named), hash(older))
   assert.equal(hash(older), 'ce7f6a765d87db855bc7534880250e970f317087697142b00a6834906d4ca197')
 })

@@ -3,7 +3,7 @@
  *
  * Free of dependencies: the agent reads the same shape. The schema of it is in `node-config.ts`.
  */
-import { canonical, contains, parseCidr, parseIp, parseMac } from './address.ts'
+import { canonical, contains, networkOf, parseCidr, parseIp, parseMac, parseNetwork } from './address.ts'
 import { hashOf } from './hash.ts'
 import {
   type Interface,
@@ -19,6 +19,7 @@ export {
   type Interface,
   type InterfaceNames,
   interfaceFields,
+  maxAddressPairs,
   maxInterfaces,
   nameFields,
   type Route,
@@ -97,6 +98,8 @@ export function areComplete(inputs: readonly WireInterface[]): inputs is Complet
     if (id === undefined) return false
     if (name !== interfaceName(id) || parseMac(macAddress) !== macAddress) return false
     if (id <= (inputs[position - 1]?.id ?? -1)) return false
+    const { allowedAddressPairs: pairs } = input
+    if (pairs && !equalJson(pairs, canonicalNetworks(pairs))) return false
     return Object.values(input).every(value => value !== '' && value !== undefined && !isEmptyList(value))
   })
 }
@@ -130,6 +133,18 @@ export function addressesOf(nic: Pick<WireInterface, 'address' | 'cidr' | 'addre
   return [...new Set(all)]
 }
 
+/**
+ * Networks in canonical form, sorted and each once: Neutron lists allowed address pairs in any order, which must be no new
+ * request. A text that is no network stays as it was written.
+ */
+export function canonicalNetworks(texts: readonly string[]): string[] {
+  const all = texts.map(text => {
+    const network = parseNetwork(text)
+    return network ? networkOf(network) : text
+  })
+  return [...new Set(all)].sort()
+}
+
 /** The hash of what a node is asked to have. Order of interfaces, key order, letter case of MACs and names do not change it. */
 export function specHash(spec: {
   nodeName: string
@@ -156,8 +171,10 @@ function completeOne(input: WireInterface, position: number, at: string, errors:
     fail('name', `"${input.name}" must be ${interfaceName(index)}, because id is ${index}`)
 
   checkAddresses(input, (path, message) => errors.push({ path: `${at}.${path}`, message }))
+  const pairs = input.allowedAddressPairs ?? []
   return fromCompleteWire({
     ...withoutEmpty(input),
+    ...(pairs.length > 0 && { allowedAddressPairs: canonicalNetworks(pairs) }),
     id: index,
     name: interfaceName(index),
     macAddress: macAddress ?? input.macAddress,
@@ -179,6 +196,12 @@ function checkAddresses(input: WireInterface, fail: (field: string, message: str
       fail(`routes[${index}].destination`, `"${route.destination}" is not a network in CIDR form`)
     if (!parseIp(route.nexthop)) fail(`routes[${index}].nexthop`, `"${route.nexthop}" is not an IP address`)
   }
+  for (const [index, text] of (input.allowedAddressPairs ?? []).entries())
+    if (!parseNetwork(text))
+      fail(
+        `allowedAddressPairs[${index}]`,
+        `"${text}" is not an address or a network, such as 192.168.1.10/32 or 192.168.1.0/24`,
+      )
   if (input.mtu !== undefined && (!Number.isInteger(input.mtu) || input.mtu < 68 || input.mtu > 9216))
     fail('mtu', `${input.mtu} is not a whole number from 68 to 9216`)
 }

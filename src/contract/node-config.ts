@@ -2,7 +2,7 @@
  * MultiNicNodeConfig: requested and observed interfaces of one node. One object per node, named after the node.
  */
 import * as z from 'zod'
-import { maxInterfaces } from './interfaces.ts'
+import { maxAddressPairs, maxInterfaces } from './interfaces.ts'
 import type { KubeObject, Resource } from './object.ts'
 import {
   cidr,
@@ -11,6 +11,7 @@ import {
   generation,
   ipAddress,
   macAddress,
+  network,
   opaqueId,
   tenantName,
   timestamp,
@@ -91,6 +92,10 @@ export const interfaceSchema = z
       .max(64)
       .optional()
       .meta({ description: 'Additional routes of the subnet, in the routing table of this interface.' }),
+    allowedAddressPairs: z.array(network).max(maxAddressPairs).optional().meta({
+      description:
+        'Addresses and networks beyond those of the interface that port security of the port lets through, in CIDR form.',
+    }),
     networkId: opaqueId.optional().meta({ description: 'Neutron network ID.' }),
     subnetId: opaqueId.optional().meta({ description: 'Neutron subnet ID of the first address.' }),
     source: z

@@ -2,7 +2,7 @@
  * Schemas of strings and objects that several documents share.
  */
 import * as z from 'zod'
-import { parseCidr, parseIp } from './address.ts'
+import { parseCidr, parseIp, parseNetwork } from './address.ts'
 import { durationPattern } from './duration.ts'
 
 /** IDs of other systems (VMs, ports, providers, subnets) are opaque: only their length is checked. */
@@ -34,6 +34,15 @@ export const cidr = z
   .max(49)
   .regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/)
   .refine(text => parseCidr(text) !== undefined, 'must be a network or address in CIDR form, such as 192.168.1.0/24')
+
+const noNetwork = 'must be an address or a network, such as 192.168.1.10/32 or 192.168.1.0/24'
+
+/** An address stands for the network of this address alone. */
+export const network = z
+  .string()
+  .max(49)
+  .regex(/^[0-9A-Fa-f:.]+(\/[0-9]{1,3})?$/, { message: noNetwork, abort: true })
+  .refine(text => parseNetwork(text) !== undefined, noNetwork)
 
 export const duration = z.string().max(32).regex(new RegExp(durationPattern))
 

@@ -147,6 +147,7 @@ export const en = {
   'nic.link': 'Link',
   'nic.gateway': 'Gateway',
   'nic.routes': 'Routes',
+  'nic.allowedAddressPairs': 'Allowed address pairs',
   'nic.cidr': 'CIDR',
   'nic.subnetId': 'Subnet ID',
   'nic.networkId': 'Network ID',

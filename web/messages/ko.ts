@@ -149,6 +149,7 @@ export const ko: Record<MessageKey, string> = {
   'nic.link': '링크',
   'nic.gateway': '게이트웨이',
   'nic.routes': '라우트',
+  'nic.allowedAddressPairs': '허용 주소 쌍',
   'nic.cidr': 'CIDR',
   'nic.subnetId': '서브넷 ID',
   'nic.networkId': '네트워크 ID',

@@ -15,6 +15,7 @@ const changed: Record<keyof Interface, Partial<WireInterface>> = {
   addresses: { addresses: ['10.0.0.8/24'] },
   gateway: { gateway: '10.0.0.1' },
   routes: { routes: [{ destination: '10.9.0.0/16', nexthop: '10.0.0.1' }] },
+  allowedAddressPairs: { allowedAddressPairs: ['10.10.0.0/24'] },
   networkId: { networkId: 'other' },
   subnetId: { subnetId: 'other' },
   source: { source: 'other/one' },

@@ -21,6 +21,7 @@ const special: Partial<Record<keyof Interface, Field>> = {
   routes: {
     requested: nic => nic.routes.map(({ destination, nexthop }) => `${destination} via ${nexthop}`).join(', '),
   },
+  allowedAddressPairs: { requested: nic => nic.request?.allowedAddressPairs?.join(' ') ?? '' },
   cidr: { requested: nic => nic.network },
 }
 

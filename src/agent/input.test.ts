@@ -42,6 +42,14 @@ const refused: Record<string, [input: unknown, ...expected: string[]]> = {
   'an MTU out of range': [nic({ mtu: 67 }), 'interfaces[0].mtu'],
   'a name that is a command line': [nic({ name: 'a; rm -rf /' }), 'interfaces[0].name'],
   'an address that is a command line': [nic({ address: '10.1.0.5 dev lo' }), 'interfaces[0].address'],
+  'an allowed address pair that is a command line': [
+    nic({ allowedAddressPairs: ['10.10.0.0/24', '10.10.0.7; reboot'] }),
+    'interfaces[0].allowedAddressPairs[1]: must be an address or a network, such as 192.168.1.10/32 or 192.168.1.0/24',
+  ],
+  'more allowed address pairs than an interface may have': [
+    nic({ allowedAddressPairs: Array(33).fill('10.10.0.0/24') }),
+    'interfaces[0].allowedAddressPairs: must have at most 32 entries',
+  ],
   'a route via a gateway of the other address family': [
     nic({ routes: [{ destination: '10.9.0.0/16', nexthop: 'fd00::1' }] }),
     'multinic0.routes[0].nexthop',
@@ -63,6 +71,11 @@ test('an address outside its CIDR is accepted here: the planner refuses only tha
   assert.deepEqual([request?.interfaces[0]?.address, errors], ['10.2.0.5', []])
 })
 
+test('allowed address pairs reach the request as sorted networks in canonical form', () => {
+  const { request, errors } = parseInput(JSON.stringify(nic({ allowedAddressPairs: ['FD10::7', '10.10.0.7'] })))
+  assert.deepEqual([request?.interfaces[0]?.allowedAddressPairs, errors], [['10.10.0.7/32', 'fd10::7/128'], []])
+})
+
 /** Valid values, almost valid ones and anything else, so that both parsers reach every branch. */
 const odd = fc.oneof(
   fc.constantFrom<unknown>(undefined, null, '', 'x', 0, 1, -1, 1.5, 9, 10, 67, 68, 9216, 9217, true, [], {}),
@@ -73,6 +86,7 @@ const ip = fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom('10.0.0.256', '::', 'f
 const cidr = fc.tuple(ip, fc.integer({ min: 0, max: 140 })).map(([address, prefix]) => `${address}/${prefix}`)
 const hex = fc.array(fc.integer({ min: 0, max: 255 }), { minLength: 5, maxLength: 7 })
 const mac = hex.map(bytes => bytes.map(byte => byte.toString(16).padStart(2, '0')).join(':'))
+const network = fc.oneof(ip, cidr, fc.constantFrom('10.0.0.1/', '/24', '10.0.0.1/024', `${'0'.repeat(50)}/1`))
 const anyInterface = fc.record(
   {
     macAddress: often(mac),
@@ -85,6 +99,12 @@ const anyInterface = fc.record(
     addresses: often(fc.array(often(cidr), { maxLength: 3 })),
     gateway: often(ip),
     routes: often(fc.array(often(fc.record({ destination: often(cidr), nexthop: often(ip) })), { maxLength: 3 })),
+    allowedAddressPairs: often(
+      fc.oneof(
+        fc.array(often(network), { maxLength: 3 }),
+        fc.integer({ min: 31, max: 34 }).map(length => Array(length).fill('10.10.0.0/24')),
+      ),
+    ),
     networkId: often(fc.string()),
     subnetId: often(fc.string()),
     source: often(fc.string()),

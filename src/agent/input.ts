@@ -3,9 +3,9 @@
  *
  * The schema is `contract/agent-input.ts`. This parser has no dependency; a property test compares the two.
  */
-import { parseCidr, parseIp } from '../contract/address.ts'
+import { parseCidr, parseIp, parseNetwork } from '../contract/address.ts'
 import type { AgentInput, AgentMode } from '../contract/agent-input.ts'
-import { completeInterfaces, type FieldError, type Interface } from '../contract/interfaces.ts'
+import { completeInterfaces, type FieldError, type Interface, maxAddressPairs } from '../contract/interfaces.ts'
 import { isJsonObject } from '../contract/json.ts'
 
 export interface AgentRequest {
@@ -120,6 +120,10 @@ function checkInterface(nic: unknown, at: string, fail: Fail): void {
     const route = isJsonObject(item) ? item : {}
     cidr(route, 'destination', failIn, false)
     ip(route, 'nexthop', failIn, false)
+  })
+  list(nic, 'allowedAddressPairs', failAt, { max: maxAddressPairs, optional: true }, (item, path) => {
+    if (typeof item !== 'string' || item.length > 49 || !parseNetwork(item))
+      failAt(path, 'must be an address or a network, such as 192.168.1.10/32 or 192.168.1.0/24')
   })
 }
 

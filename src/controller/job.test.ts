@@ -194,6 +194,7 @@ test('L7: the largest spec that the schema accepts reaches the agent', () => {
     mtu: 9216,
     addresses: Array.from({ length: 32 }, (_, at) => `${ip(100 + id * 32 + at)}/128`),
     routes: Array.from({ length: 64 }, (_, at) => ({ destination: `${ip(999 + at)}/128`, nexthop: ip(99) })),
+    allowedAddressPairs: Array.from({ length: 32 }, (_, at) => `${ip(2_000 + id * 32 + at)}/128`),
   }))
   assert.deepEqual(completeInterfaces(interfaceList.parse(interfaces)).errors, [])
   const largest = aConfig({ name: 'n'.repeat(253), instanceId: longest(253, 1), generation: Number.MAX_SAFE_INTEGER })

@@ -87,7 +87,12 @@ const agentInput = {
   nodeAddresses: ['10.0.0.1'],
   interfaces: [
     { ...nic, mtu: 1450, portId: 'port-1', addresses: ['10.1.0.5/24', '2001:db8::5/64'], gateway: '10.1.0.1' },
-    { id: 1, macAddress: 'FA:16:3E:00:00:02', routes: [{ destination: '10.9.0.0/16', nexthop: '10.1.0.1' }] },
+    {
+      id: 1,
+      macAddress: 'FA:16:3E:00:00:02',
+      routes: [{ destination: '10.9.0.0/16', nexthop: '10.1.0.1' }],
+      allowedAddressPairs: ['10.8.0.7'],
+    },
   ],
 }
 
@@ -101,7 +106,13 @@ test('broken agent input: every error has the path of the field', async () => {
       for (const nic of request?.interfaces ?? []) {
         assert.match(nic.name, /^multinic[0-9]$/)
         assert.match(nic.macAddress, /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/)
-        for (const argument of [nic.address, nic.cidr, nic.gateway, ...(nic.addresses ?? [])])
+        for (const argument of [
+          nic.address,
+          nic.cidr,
+          nic.gateway,
+          ...(nic.addresses ?? []),
+          ...(nic.allowedAddressPairs ?? []),
+        ])
           assert.match(argument ?? '::', /^[0-9A-Fa-f:./]+$/, 'safe as an argument of ip')
       }
       return request ? 'accepted' : 'refused'

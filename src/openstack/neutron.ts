@@ -34,6 +34,7 @@ export interface Neutron {
 /** Ids, names and addresses are shorter. Longer ones would stay in memory. */
 const field = z.string().max(255)
 const text = field.nullish()
+const pairShape = z.object({ ip_address: field, mac_address: field })
 const portShape = z
   .object({
     id: field,
@@ -47,13 +48,9 @@ const portShape = z
       .max(256)
       .nullish(),
     created_at: text,
-    // Nothing is delivered by them: a cloud with others than we know loses no port.
+    // A cloud with others than we know loses no port, and a pair that we cannot read no other pair.
     port_security_enabled: z.boolean().nullish().catch(undefined),
-    allowed_address_pairs: z
-      .array(z.object({ ip_address: field, mac_address: field }))
-      .max(256)
-      .nullish()
-      .catch(undefined),
+    allowed_address_pairs: z.array(pairShape.nullable().catch(null)).max(256).nullish().catch(undefined),
   })
   .transform(
     (port): Port => ({
@@ -69,10 +66,9 @@ const portShape = z
         portSecurity: {
           // A Neutron without this extension filters always.
           enabled: port.port_security_enabled ?? true,
-          allowedAddressPairs: port.allowed_address_pairs.map(pair => ({
-            ipAddress: pair.ip_address,
-            macAddress: pair.mac_address.toLowerCase(),
-          })),
+          allowedAddressPairs: port.allowed_address_pairs
+            .filter(pair => pair !== null)
+            .map(pair => ({ ipAddress: pair.ip_address, macAddress: pair.mac_address.toLowerCase() })),
         },
       }),
     }),

@@ -119,7 +119,11 @@ test('port security is read with the ports, and a cloud that reports it in anoth
     { port_security_enabled: undefined, allowed_address_pairs: [] },
     { port_security_enabled: true, allowed_address_pairs: undefined },
     { port_security_enabled: 'yes', allowed_address_pairs: Array(1_000).fill(pairs[0]) },
-    { port_security_enabled: true, allowed_address_pairs: [{ ip_address: 'x'.repeat(300), mac_address: '' }] },
+    {
+      port_security_enabled: true,
+      allowed_address_pairs: [{ ip_address: 'x'.repeat(300), mac_address: '' }, null, 'x', { ip_address: 7 }, ...pairs],
+    },
+    { port_security_enabled: true, allowed_address_pairs: 'none' },
   ]
   await using cloud = await aCloud(() => {
     const ports = answers.map((answer, n) => ({ ...port, id: `port-${n}`, device_id: 'vm', ...answer }))
@@ -132,7 +136,9 @@ test('port security is read with the ports, and a cloud that reports it in anoth
       { enabled: true, allowedAddressPairs: [{ ipAddress: '10.10.0.128/26', macAddress: 'fa:16:3e:00:00:01' }] },
       { enabled: false, allowedAddressPairs: [] },
       { enabled: true, allowedAddressPairs: [] },
-      ...Array(3).fill(undefined),
+      ...[undefined, undefined],
+      { enabled: true, allowedAddressPairs: [{ ipAddress: '10.10.0.128/26', macAddress: 'fa:16:3e:00:00:01' }] },
+      undefined,
     ],
   )
   const fields = cloud.calls()[0]?.query.getAll('fields') ?? []

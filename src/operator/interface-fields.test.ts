@@ -24,7 +24,11 @@ import { createViolaApi } from './viola-client.ts'
 const routes = [{ destination: '10.30.0.0/16', nexthop: '10.1.0.254' }]
 const subnet: Subnet = { ...storage, gateway: '10.1.0.1', routes }
 const second: Subnet = { ...subnet, id: 'storage-6', cidr: 'fd00::/64', gateway: 'fd00::1', routes: [] }
-const port = aPort(1, { subnet })
+const pairs = (...addresses: string[]) => ({
+  enabled: true,
+  allowedAddressPairs: addresses.map(ipAddress => ({ ipAddress, macAddress: 'fa:16:3e:00:00:01' })),
+})
+const port = aPort(1, { subnet, portSecurity: pairs('10.40.0.0/24') })
 const both = [...port.addresses, { subnetId: second.id, address: 'fd00::11' }]
 
 interface CloudChange {
@@ -67,7 +71,11 @@ const changes = {
   index: { given: withNewPort, at: 1, expected: 1 },
   name: { given: withNewPort, at: 1, expected: 'multinic1' },
   portId: { given: cloudWith({ port: { id: 'recreated' } }), expected: 'recreated' },
-  macAddress: { given: cloudWith({ port: { macAddress: 'fa:16:3e:ff:ff:ff' } }), expected: 'fa:16:3e:ff:ff:ff' },
+  macAddress: {
+    before: cloudWith({ port: { portSecurity: pairs() } }),
+    given: cloudWith({ port: { macAddress: 'fa:16:3e:ff:ff:ff', portSecurity: pairs() } }),
+    expected: 'fa:16:3e:ff:ff:ff',
+  },
   address: {
     before: withOneAddress('10.1.0.1'),
     given: withOneAddress('10.1.0.99'),
@@ -86,6 +94,10 @@ const changes = {
   routes: {
     given: cloudWith({ subnet: { routes: [...routes, { destination: '10.31.0.0/16', nexthop: '10.1.0.253' }] } }),
     expected: [...routes, { destination: '10.31.0.0/16', nexthop: '10.1.0.253' }],
+  },
+  allowedAddressPairs: {
+    given: cloudWith({ port: { portSecurity: pairs('10.40.0.0/24', 'fd40::7') } }),
+    expected: ['10.40.0.0/24', 'fd40::7/128'],
   },
   mtu: { given: cloudWith({ mtu: 1_400 }), expected: 1_400 },
   networkId: { given: cloudWith({ subnet: { networkId: 'net-new' } }), expected: 'net-new' },

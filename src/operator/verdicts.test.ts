@@ -135,7 +135,7 @@ const matchOf = (subnet: SelectedSubnet, address = '10.1.0.1') => ({ order: 0, s
 
 test('an interface has what is known of its port, subnet and network, and no empty fields', () => {
   const plain = { ...storage, name: '' }
-  assert.deepEqual(interfaceOf(2, aPort(1), matchOf(plain), { source: me, networks: new Map() }), {
+  assert.deepEqual(interfaceOf(2, aPort(1), matchOf(plain), { source: me, networks: new Map(), subnets: [] }), {
     ...{ index: 2, name: 'multinic2', macAddress: 'fa:16:3e:00:00:01', portId: 'port-1', address: '10.1.0.1' },
     ...{ cidr: '10.1.0.0/24', networkId: 'net-s', subnetId: 'storage', source: me },
   })
@@ -144,7 +144,7 @@ test('an interface has what is known of its port, subnet and network, and no emp
   const networks = new Map([['net-s', { id: 'net-s', name: 'backbone', mtu: 9000 }]])
   const match = { ...matchOf(full), addresses: ['10.1.0.1/24', 'fd00::1/64'], index: 3, alias: 'data' }
   const upper = aPort(1, { macAddress: 'FA:16:3E:00:00:01' })
-  assert.deepEqual(interfaceOf(3, upper, match, { source: me, networks }, aNic(1, 3, { mtu: 1400 })), {
+  assert.deepEqual(interfaceOf(3, upper, match, { source: me, networks, subnets: [] }, aNic(1, 3, { mtu: 1400 })), {
     ...{ index: 3, name: 'multinic3', macAddress: 'fa:16:3e:00:00:01', portId: 'port-1', address: '10.1.0.1' },
     ...{ cidr: '10.1.0.0/24', mtu: 9000, addresses: ['10.1.0.1/24', 'fd00::1/64'], gateway: '10.1.0.254', routes },
     ...{ networkId: 'net-s', subnetId: 'storage', source: me },
@@ -154,5 +154,5 @@ test('an interface has what is known of its port, subnet and network, and no emp
 
 test('an interface under another number than its subnet has no alias', () => {
   const match = { ...matchOf(storage3), index: 3, alias: 'data' }
-  assert.equal(interfaceOf(4, aPort(1), match, { source: me, networks: new Map() }).alias, undefined)
+  assert.equal(interfaceOf(4, aPort(1), match, { source: me, networks: new Map(), subnets: [] }).alias, undefined)
 })

@@ -8,6 +8,7 @@ import { type Interface, type InterfaceNames, interfaceName } from '../contract/
 import type { VerdictReason } from '../contract/reasons/catalogue.ts'
 import { shownName, truncate } from '../contract/truncate.ts'
 import { shared } from '../runtime/shared-text.ts'
+import { pairsBeyond } from './address-pairs.ts'
 import type { Port, PortSecurity, Subnet } from './cloud.ts'
 import type { Observed, SelectedSubnet, SelectionRules } from './observed-state.ts'
 
@@ -127,7 +128,7 @@ export function addressesIn(port: Port, subnets: readonly SelectedSubnet[]): Mat
       return found ? [{ ...found, address }] : []
     })
     .sort((a, b) => a.order - b.order)
-  const usable = all.filter(({ subnet }) => subnet.networkId === port.networkId)
+  const usable = all.filter(({ subnet }) => isOn(port, subnet))
   const [first] = usable
   if (first)
     return {
@@ -138,6 +139,11 @@ export function addressesIn(port: Port, subnets: readonly SelectedSubnet[]): Mat
   if (all.length > 0)
     return { reason: 'NetworkMismatch', message: 'the selected subnet belongs to another network than the port' }
   return { reason: 'NotSelected', message: 'the port has no address in a selected subnet' }
+}
+
+/** Of its addresses, a NIC gets those in such a subnet. */
+function isOn({ networkId }: Port, subnet: Subnet): boolean {
+  return subnet.networkId === networkId
 }
 
 interface Place {
@@ -169,17 +175,18 @@ function withPrefix({ address, subnet }: { address: string; subnet: Subnet }): s
   return [formatCidr({ family: ip.family, address: ip, prefix: network.prefix })]
 }
 
-/** The interface of a port. An MTU that the cloud omits stays as delivered. */
+/** The interface of a port. An MTU that the cloud omits stays as delivered, and so do allowed address pairs. */
 export function interfaceOf(
   index: number,
   port: Port,
   match: Match,
-  { source, networks }: Pick<Observed, 'source' | 'networks'>,
+  { source, networks, subnets }: Pick<Observed, 'source' | 'networks' | 'subnets'>,
   delivered?: Interface,
 ): Interface {
   const { subnet, address, addresses } = match
   const network = networks.get(port.networkId)
   const mtu = network?.mtu ?? delivered?.mtu
+  const pairs = port.portSecurity ? pairsBeyond(port, subnetsOf(port, subnets)) : delivered?.allowedAddressPairs
   // Under another number, the alias would promise what the name of the interface does not keep.
   const alias = index === match.index ? match.alias : undefined
   return {
@@ -193,11 +200,19 @@ export function interfaceOf(
     ...(addresses.length > 0 && { addresses }),
     ...(subnet.gateway && { gateway: subnet.gateway }),
     ...(subnet.routes.length > 0 && { routes: subnet.routes }),
+    ...(pairs && pairs.length > 0 && { allowedAddressPairs: pairs }),
     networkId: port.networkId,
     subnetId: subnet.id,
     source,
     ...namesOf(subnet.name, network?.name, alias),
   }
+}
+
+/** The selected subnets that the port has addresses in. */
+function subnetsOf(port: Port, subnets: readonly SelectedSubnet[]): SelectedSubnet[] {
+  const selected = byId(subnets)
+  const own = port.addresses.flatMap(({ subnetId }) => selected.get(subnetId)?.subnet ?? [])
+  return own.filter(subnet => isOn(port, subnet))
 }
 
 function namesOf(subnet: string, network = '', alias?: string): InterfaceNames {

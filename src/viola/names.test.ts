@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
 import { crdOf, kinds } from '../contract/crd.ts'
-import { nodeConfigs } from '../contract/node-config.ts'
+import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import { violaListAnswer } from '../contract/viola.ts'
 import { crds } from '../kube/resources.ts'
 
@@ -160,5 +160,47 @@ test('a cluster whose CRD is older than the names gets the config without them',
     }
   } finally {
     await older.close()
+  }
+})
+
+const withPairs = (nodeName: string, count: number, ...pairs: string[]) => {
+  const node = named(nodeName, count, 'storage')
+  return { ...node, interfaces: node.interfaces.map(nic => ({ ...nic, allowedAddressPairs: pairs })) }
+}
+const pairsOf = (config: NodeConfig | undefined) =>
+  config?.spec.interfaces.map(({ allowedAddressPairs }) => allowedAddressPairs)
+
+test('allowed address pairs are stored as networks, and a change of them alone is written', async () => {
+  assert.deepEqual(actions(await viola.post([withPairs('pairs-1', 1, '10.40.0.7', '10.40.0.7/32')])), [
+    'pairs-1 created',
+  ])
+  assert.deepEqual(pairsOf(await existing('pairs-1')), [['10.40.0.7/32']])
+  assert.deepEqual(actions(await viola.post([withPairs('pairs-1', 1, '10.40.0.7/32')])), ['pairs-1 unchanged'])
+  assert.deepEqual(actions(await viola.post([withPairs('pairs-1', 1, '10.40.0.0/24')])), ['pairs-1 updated'])
+  assert.deepEqual(actions(await viola.post([withPairs('pairs-1', 1)])), ['pairs-1 updated'])
+  assert.deepEqual(pairsOf(await existing('pairs-1')), [undefined])
+})
+
+test('a cluster whose CRD is older than allowed address pairs gets the config without them, and keeps the names', async () => {
+  for (const [missing, expected] of [
+    [[], 'storage'],
+    [['subnetName', 'networkName', 'alias'], undefined],
+  ] as const) {
+    const older = await startOlderCluster(missing.length > 0 ? ['instanceName', 'providerName'] : [], [
+      'allowedAddressPairs',
+      ...missing,
+    ])
+    const behind = await aViola({ KUBECONFIG: older.api.kubeconfig, VIOLA_PROVIDER_NAME: 'Seoul 1' })
+    try {
+      const answer = await behind.post([withPairs('old-1', 2, '10.40.0.7'), named('old-2', 1, 'storage')])
+      assert.deepEqual(actions(answer), ['old-1 created', 'old-2 created'])
+      const stored = await older.kube.get(nodeConfigs, { namespace, name: 'old-1' })
+      assert.deepEqual(pairsOf(stored), [undefined, undefined])
+      assert.equal(stored?.spec.interfaces[0]?.alias, expected)
+      assert.deepEqual(actions(await behind.post([withPairs('old-1', 2, '10.40.0.7')])), ['old-1 unchanged'])
+    } finally {
+      await behind.close()
+      await older.close()
+    }
   }
 })

@@ -71,6 +71,20 @@ const invalid: Record<string, [body: unknown, ...paths: string[]]> = {
     '[0].interfaces[1].name',
     '[1].interfaces[0].address',
   ],
+  'allowed address pairs that are none, and too many': [
+    [
+      {
+        nodeName: 'a',
+        interfaces: [
+          { macAddress, allowedAddressPairs: ['10.40.0.7', '10.40.0.0/33', 'x'] },
+          { macAddress: 'AA:00:00:00:00:07', allowedAddressPairs: Array(33).fill('10.40.0.7') },
+        ],
+      },
+    ],
+    '[0].interfaces[0].allowedAddressPairs[1]',
+    '[0].interfaces[0].allowedAddressPairs[2]',
+    '[0].interfaces[1].allowedAddressPairs',
+  ],
   'a duplicate MAC address in another case': [
     [{ nodeName: 'a', interfaces: [{ macAddress: 'AA:00:00:00:00:01' }, { macAddress: 'aa:00:00:00:00:01' }] }],
     '[0].interfaces[1].macAddress',
@@ -95,6 +109,16 @@ for (const [name, [body, ...paths]] of Object.entries(invalid)) {
     for (const { message } of errors) assert.ok(message.length > 5, message)
   })
 }
+
+test('the error of an allowed address pair says what to write', () => {
+  const interfaces = [{ macAddress, allowedAddressPairs: ['10.40.0.7', 'x', '10.40.0.0/33'] }]
+  const { errors } = nodesFrom([{ nodeName: 'a', interfaces }], 'p1')
+  const message = 'must be an address or a network, such as 192.168.1.10/32 or 192.168.1.0/24'
+  assert.deepEqual(
+    errors,
+    [1, 2].map(index => ({ path: `[0].interfaces[0].allowedAddressPairs[${index}]`, message })),
+  )
+})
 
 test('a POST with too many nodes is refused before any node is validated', () => {
   const body = Array.from({ length: maxPostNodes + 1 }, () => ({}))

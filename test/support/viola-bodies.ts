@@ -17,6 +17,7 @@ const nic = fc.record(
     portId: mostly(fc.string({ maxLength: 5 })),
     addresses: mostly(fc.array(mostly(fc.ipV6().map(ip => `${ip}/64`)), { maxLength: 3 })),
     routes: mostly(fc.array(mostly(fc.record({ destination: fc.constant('10.0.0.0/8'), nexthop: fc.ipV4() })))),
+    allowedAddressPairs: mostly(fc.array(mostly(fc.oneof(fc.ipV4(), fc.constant('fd10::/64'))), { maxLength: 3 })),
     source: mostly(fc.string()),
   },
   { requiredKeys: [] },

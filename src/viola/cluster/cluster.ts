@@ -183,10 +183,18 @@ function isUndeclaredField(error: unknown): boolean {
 type Forms = [NodeConfig['spec'], ...NodeConfig['spec'][]]
 
 /**
- * The spec for newer and older CRDs: the configuration of a node must not wait for a CRD that knows the names. A CRD that only
- * lacks the name of the provider gets the other names, because node labels have the aliases.
+ * The spec for newer and older CRDs, the newest first: the configuration of a node must not wait for a CRD that knows the
+ * allowed address pairs or the names. A CRD that only lacks the name of the provider gets the other names, because node
+ * labels have the aliases.
  */
-function formsFor(spec: NodeConfig['spec']): Forms {
+function formsFor(complete: NodeConfig['spec']): Forms {
+  const hasPairs = complete.interfaces.some(nic => nic.allowedAddressPairs !== undefined)
+  if (!hasPairs) return formsWithoutPairs(complete)
+  const interfaces = complete.interfaces.map(({ allowedAddressPairs: _, ...nic }) => nic)
+  return [complete, ...formsWithoutPairs({ ...complete, interfaces })]
+}
+
+function formsWithoutPairs(spec: NodeConfig['spec']): Forms {
   const { providerName, ...withoutProvider } = spec
   const { instanceName: _, ...nameless } = withoutProvider
   const absent = Object.fromEntries(Object.values(nameFields).map(name => [name, undefined]))

@@ -102,6 +102,7 @@ const interfaces = [
   fields('id name macAddress portId address cidr mtu gateway networkId subnetId source subnetName networkName alias', {
     addresses: [text],
     routes: [fields('destination nexthop')],
+    allowedAddressPairs: [text],
   }),
 ] as const
 

@@ -174,7 +174,9 @@ export function portBody(port: Port): Entry {
     device_id: port.deviceId,
     device_owner: port.deviceOwner,
     fixed_ips: port.fixedIps.map(ip => ({ subnet_id: ip.subnetId, ip_address: ip.ipAddress })),
-    allowed_address_pairs: [],
+    allowed_address_pairs: (port.allowedAddressPairs ?? []).map(address => ({
+      ...{ ip_address: address, mac_address: port.macAddress },
+    })),
     extra_dhcp_opts: [],
     security_groups: [],
     description: '',

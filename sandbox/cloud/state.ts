@@ -42,6 +42,7 @@ export interface Port {
   deviceId: string
   deviceOwner: string
   fixedIps: { subnetId: string; ipAddress: string }[]
+  allowedAddressPairs?: string[]
   createdAt: Date
   updatedAt: Date
   revision: number

@@ -6,6 +6,7 @@ import { toWireInterface } from '../contract/interfaces.ts'
 import type { ViolaNodeConfig, ViolaResult } from '../contract/viola.ts'
 import { createHttp } from '../http-client/client.ts'
 import { silent } from '../telemetry/log.ts'
+import type { Port } from './cloud.ts'
 import { clusterAfter, deliverPlan, nodesDue } from './deliver-plan.ts'
 import { withDeliveredList } from './delivered-list.ts'
 import { withPostOnlySupport } from './legacy/post-only-viola.ts'
@@ -68,7 +69,7 @@ type Options = Partial<Parameters<typeof deliverPlan>[0]>
 const deps = () => ({
   locks: createLocks(),
   pendingDeletions: createPendingDeletions(() => new Date(0)),
-  sentAliases: new Map<string, string>(),
+  sentOnce: new Map<string, string>(),
 })
 
 function optionsFor(viola: Awaited<ReturnType<typeof aViola>>, state: Observed, more: Options = {}) {
@@ -266,10 +267,10 @@ test('new aliases are sent once they are accepted, and are no change of the node
   const viola = await aViola([one], () => (isFailing ? { action: 'failed', message: 'busy' } : undefined))
   const options = optionsFor(viola, named)
   await deliverPlan(options)
-  assert.equal(options.deps.sentAliases.size, 0)
+  assert.equal(options.deps.sentOnce.size, 0)
   isFailing = false
   const accepted = await deliverPlan(options)
-  assert.deepEqual([...options.deps.sentAliases], [['biz-1 worker-1', '1 multinic0=data']])
+  assert.deepEqual([...options.deps.sentOnce], [['biz-1 worker-1', '1 multinic0=data']])
   assert.deepEqual([accepted.delivery.accepted.size, accepted.changed.size], [1, 0])
   assert.deepEqual([accepted.nodes[0]?.node, clusterAfter(accepted)], [one, [{ ...one, specHash: 'hash-2' }]])
   await deliverPlan(options)
@@ -279,15 +280,52 @@ test('new aliases are sent once they are accepted, and are no change of the node
 test('a node that is sent leaves neither aliases nor a pending deletion', async () => {
   const options = optionsFor(await aViola([one]), growing)
   await deliverPlan(options)
-  assert.equal(options.deps.sentAliases.size, 0)
+  assert.equal(options.deps.sentOnce.size, 0)
   assert.deepEqual(options.deps.pendingDeletions.takeCompleted('biz-1', []), [])
 })
 
 test('a node without new aliases is not sent because it had some before', () => {
   const plan = planNodes(observed({ ports: [aPort(1)], delivered: [one] }))
-  const sentAliases = new Map([['biz-1 worker-1', '1 multinic0=data']])
-  const options = { deps: { ...deps(), sentAliases }, providerId: 'biz-1', down: { resend: false } }
+  const sentOnce = new Map([['biz-1 worker-1', '1 multinic0=data']])
+  const options = { deps: { ...deps(), sentOnce }, providerId: 'biz-1', down: { resend: false } }
   assert.deepEqual(nodesDue(options, plan, 1), [])
+})
+
+test('the first allowed address pairs of a node are sent once, and are a change of the node', async () => {
+  const pairs = (...list: string[]) =>
+    aPort(1, {
+      portSecurity: {
+        enabled: true,
+        allowedAddressPairs: list.map(ipAddress => ({ ipAddress, macAddress: 'fa:16:3e:00:00:01' })),
+      },
+    })
+  const state = (port: Port, delivered = one) => observed({ ports: [port], delivered: [delivered] })
+  const viola = await aViola([one])
+  const { deps } = optionsFor(viola, state(aPort(1)))
+  const dueOf = (seen: Observed) =>
+    nodesDue({ deps, providerId: 'biz-1', down: { resend: false } }, planNodes(seen), 1).map(({ action }) => action)
+
+  const first = await deliverPlan({ ...optionsFor(viola, state(pairs('10.40.0.7'))), deps })
+  assert.deepEqual([...first.changed.keys()], ['worker-1'])
+  assert.deepEqual([...deps.sentOnce], [['biz-1 worker-1', '1 multinic0=,10.40.0.7/32']])
+  assert.deepEqual(dueOf(state(pairs('10.40.0.7'))), [], 'the cluster does not keep pairs')
+  assert.deepEqual(dueOf(state(pairs('10.40.0.8'))), ['send'], 'other pairs')
+  assert.deepEqual(dueOf(state(pairs('10.40.0.7'), { ...one, generation: 2 })), ['send'], 'somebody edited the config')
+  assert.deepEqual(dueOf(state(pairs('10.40.0.7'), { ...one, isUnconfirmed: true })), ['send'], 'the record was lost')
+  const { instanceId: _, ...unnamed } = one
+  assert.deepEqual(dueOf(state(pairs('10.40.0.7'), unnamed)), ['send'], 'the VM is new to the cluster')
+  const moved = { ...pairs('10.40.0.7'), addresses: [{ subnetId: 'storage', address: '10.1.0.9' }] }
+  assert.deepEqual(dueOf(state(moved)), ['send'], 'another address too')
+
+  const kept = { ...one, interfaces: [aNic(1, 0, { allowedAddressPairs: ['10.40.0.7/32'], subnetName: 'storage' })] }
+  assert.deepEqual(dueOf(state(pairs('10.40.0.7'), kept)), [])
+  for (const change of [pairs('10.40.0.9'), pairs()]) {
+    assert.deepEqual(dueOf(state(change, kept)), ['send'], 'the cluster keeps pairs')
+    assert.equal(planNodes(state(change, kept)).nodes[0]?.once, undefined)
+  }
+
+  await deliverPlan({ ...optionsFor(await aViola([]), observed({ ports: [aPort(1)] })), deps })
+  assert.deepEqual(dueOf(state(pairs('10.40.0.7'))), ['send'], 'the config was deleted and created again')
 })
 
 test('a node with a DOWN port is sent again when that is due, and not after a conflict', () => {

@@ -17,7 +17,7 @@ import type { ViolaClient } from './viola-client.ts'
 const maxAttempts = 3
 
 interface DeliverOptions {
-  deps: { locks: Locks; pendingDeletions: PendingDeletions; sentAliases: SentAliases }
+  deps: { locks: Locks; pendingDeletions: PendingDeletions; sentOnce: SentOnce }
   viola: ViolaClient
   providerId: string
   observed: Observed
@@ -33,8 +33,8 @@ interface DeliverOptions {
   traceparent: string | undefined
 }
 
-/** By provider and node, the last aliases sent: a Viola or a CRD that does not know them gets them once. */
-export type SentAliases = Map<string, string>
+/** By provider and node, what was sent last of the fields that an earlier Viola or CRD does not keep: it gets them once. */
+export type SentOnce = Map<string, string>
 
 interface Attempts {
   plan: Plan
@@ -82,7 +82,7 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
       const delivery = await deliver(viola, nodes, signal, options.traceparent)
       await logDelivered(log, nodes, delivery)
       add(total, delivery, nodes)
-      noteAliases(options, nodes, delivery)
+      noteSent(options, nodes, delivery)
       for (const node of nodes) if (delivery.removed.has(node.nodeName)) deps.pendingDeletions.add(providerId, node)
       return delivery.conflicts.size
     })
@@ -94,21 +94,30 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
 
 type DueOptions = Pick<DeliverOptions, 'deps' | 'providerId' | 'down'>
 
-/** Nodes that differ, or have other aliases; in the first attempt also nodes with DOWN ports whose resend is due. */
+/**
+ * Nodes that differ, or have other aliases, unless they were sent once for it; in the first attempt also nodes with DOWN ports
+ * whose resend is due.
+ */
 export function nodesDue({ deps, providerId, down }: DueOptions, plan: Plan, attempt: number): NodePlan[] {
   const isResendDue = down.resend && attempt === 1
   const withDownPort = new Set(plan.down.map(({ nodeName }) => nodeName))
   return plan.nodes.filter(node => {
     if (node.action === 'remove') return !deps.pendingDeletions.has(providerId, node)
-    const hasNewAliases =
-      node.aliases !== undefined && deps.sentAliases.get(`${providerId} ${node.nodeName}`) !== node.aliases
-    return node.action === 'send' || hasNewAliases || (isResendDue && withDownPort.has(node.nodeName))
+    const { once } = node
+    const isNew =
+      once === undefined ? node.action === 'send' : deps.sentOnce.get(`${providerId} ${node.nodeName}`) !== once
+    return isNew || (isResendDue && withDownPort.has(node.nodeName))
   })
 }
 
-function noteAliases({ deps, providerId }: DeliverOptions, nodes: readonly NodePlan[], { accepted }: Delivery): void {
-  for (const { nodeName, aliases } of nodes)
-    if (aliases !== undefined && accepted.has(nodeName)) deps.sentAliases.set(`${providerId} ${nodeName}`, aliases)
+/** A node that is sent for another reason may be a new one, with the generation of an earlier one. */
+function noteSent({ deps, providerId }: DeliverOptions, nodes: readonly NodePlan[], { accepted }: Delivery): void {
+  for (const { nodeName, once } of nodes) {
+    if (!accepted.has(nodeName)) continue
+    const key = `${providerId} ${nodeName}`
+    if (once === undefined) deps.sentOnce.delete(key)
+    else deps.sentOnce.set(key, once)
+  }
 }
 
 function add(total: Attempts, delivery: Delivery, nodes: readonly NodePlan[]): void {

@@ -162,7 +162,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     locks: createLocks(),
     records: createRecords(records, now),
     pendingDeletions: createPendingDeletions(now),
-    sentAliases: new Map(),
+    sentOnce: new Map(),
     snapshots,
     cloudEvents,
     nodeWatch,

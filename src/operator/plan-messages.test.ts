@@ -331,14 +331,14 @@ test('a node has the name of its server, else the delivered one, and the name of
 
 test('aliases are sent when they differ, with the generation that they belong to', () => {
   const aliasesOf = (delivered: DeliveredNode, subnets: SelectedSubnet[] = [storage0]) =>
-    planNodes(observed({ subnets, ports: [aPort(1)], delivered: [delivered] })).nodes.map(({ action, aliases }) => [
+    planNodes(observed({ subnets, ports: [aPort(1)], delivered: [delivered] })).nodes.map(({ action, once }) => [
       action,
-      aliases,
+      once,
     ])
   assert.deepEqual(aliasesOf(aNode([aNic(1, 0)], { generation: 7 })), [['keep', '7 multinic0=data']])
   assert.deepEqual(aliasesOf(aNode([aNic(1, 0, { alias: 'data' })])), [['keep', undefined]])
   const second = { ports: [aPort(1), aPort(2)], delivered: [aNode([aNic(1, 0), aNic(2, 1)])] }
-  assert.equal(planNodes(observed({ subnets: [storage0], ...second })).nodes[0]?.aliases, '1 multinic0=data multinic1=')
+  assert.equal(planNodes(observed({ subnets: [storage0], ...second })).nodes[0]?.once, '1 multinic0=data multinic1=')
   assert.deepEqual(aliasesOf(aNode([aNic(1, 0, { alias: 'data' })], { generation: 2 }), [storage]), [
     ['keep', '2 multinic0='],
   ])

@@ -37,8 +37,11 @@ export interface NodePlan {
   /** For the records. Viola has it already. */
   providerName?: string
   action: 'send' | 'remove' | 'keep'
-  /** Of a node that keeps its interfaces and has other aliases now. The agent does not get them; the cluster needs them. */
-  aliases?: string
+  /**
+   * What a Viola or a CRD of an earlier version does not keep, if nothing else differs: other aliases, or the first allowed
+   * address pairs of the node. It is sent once.
+   */
+  once?: string
   /** All interfaces of the node: ours and those of other objects. */
   interfaces: Interface[]
   /** The spec hash that the cluster must still have when this is delivered; empty if it has no config of the node. */
@@ -349,15 +352,32 @@ function toNodePlan(draft: Draft, serverName?: string): NodePlan {
   if (delivered.isUnconfirmed)
     why.push('the record of the delivery was lost: delivered again with the indexes in the inventory')
   if (!isEqual && why.length === 0) why.push('the ports, subnets or networks changed')
-  if (!isEqual || delivered.isUnconfirmed) return { ...node, action: 'send' }
+  const once = () => ({ once: onceText(interfaces, delivered.generation) })
+  if (!isEqual || delivered.isUnconfirmed)
+    return { ...node, action: 'send', ...(gainsOnlyPairs(node, delivered) && once()) }
   // Stryker disable next-line OptionalChaining: equal lists have the same length
   const hasNewAlias = interfaces.some((nic, position) => nic.alias !== delivered.interfaces[position]?.alias)
-  return { ...node, action: 'keep', ...(hasNewAlias && { aliases: aliasText(interfaces, delivered.generation) }) }
+  return { ...node, action: 'keep', ...(hasNewAlias && once()) }
 }
 
-/** With the generation: after an edit by hand the aliases are sent again. */
-function aliasText(interfaces: readonly Interface[], generation: number): string {
-  return [generation, ...interfaces.map(({ name, alias = '' }) => `${name}=${alias}`)].join(' ')
+/** A cluster that has pairs of the node keeps pairs: a change of them is sent like any other. */
+function gainsOnlyPairs(
+  { instanceId, interfaces }: Pick<NodePlan, 'instanceId' | 'interfaces'>,
+  delivered: DeliveredNode,
+) {
+  if (delivered.isUnconfirmed || (delivered.instanceId ?? '') !== instanceId) return false
+  return equalLists(
+    delivered.interfaces,
+    interfaces.map(({ allowedAddressPairs: _, ...nic }) => nic),
+  )
+}
+
+/** With the generation: after an edit by hand it is sent again. */
+function onceText(interfaces: readonly Interface[], generation: number): string {
+  const texts = interfaces.map(({ name, alias = '', allowedAddressPairs = [] }) =>
+    [`${name}=${alias}`, ...allowedAddressPairs].join(','),
+  )
+  return [generation, ...texts].join(' ')
 }
 
 function equalLists(a: readonly Interface[], b: readonly Interface[]): boolean {

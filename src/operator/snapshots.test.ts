@@ -88,7 +88,7 @@ beforeEach(async () => {
     locks: createLocks(),
     records: createRecords(undefined, date),
     pendingDeletions: createPendingDeletions(date),
-    sentAliases: new Map(),
+    sentOnce: new Map(),
     snapshots,
     busSecrets: createBusSecrets(undefined),
     cloudEvents: createCloudEvents({

@@ -6,6 +6,7 @@ import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/component
 import { startStubServer } from '../../test/openstack/stub-server.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import type { WireInterface } from '../contract/interfaces.ts'
 import { type OpenstackConfigSpec, openstackConfigs } from '../contract/openstack-config.ts'
 
 let environment: OperatorEnvironment
@@ -221,4 +222,37 @@ test('a Viola that does not keep an alias gets it once', async () => {
   assert.deepEqual(posts, ['', 'multinic0'])
   await edit([{ name: 'storage', index: 0, alias: 'disks' }])
   await eventually(() => assert.deepEqual(posts, ['', 'multinic0', 'disks']))
+})
+
+test('a Viola that does not keep allowed address pairs gets each list once', async () => {
+  const posts: string[] = []
+  let item: object | undefined
+  let lists = 0
+  await using older = await startStubServer(({ method, body }) => {
+    if (method !== 'POST') lists++
+    if (method !== 'POST')
+      return { status: 200, body: { items: item ? [item] : [], resourceVersion: `${posts.length}` } }
+    const [node] = JSON.parse(body) as [{ nodeName: string; interfaces: WireInterface[] }]
+    posts.push(node.interfaces.map(nic => `${nic.mtu} ${nic.allowedAddressPairs}`).join())
+    const interfaces = node.interfaces.map(({ allowedAddressPairs: _, ...nic }) => nic)
+    item = { ...node, interfaces, specHash: 'h', generation: 1 }
+    const results = [{ nodeName: node.nodeName, action: 'unchanged', specHash: 'h' }]
+    return { status: 200, body: { applied: 1, output: '', results } }
+  })
+  attach(0, storage, '10.10.0.10')
+  const [port] = environment.cloudState.ports.values()
+  assert.ok(port)
+  await environment.startOperator({ VIOLA_ENDPOINT: older.url })
+  await environment.create({
+    ...{ subnets: [{ name: 'storage' }], subnetIDs: [] },
+    settings: { pollFastInterval: '1s', pollSlowInterval: '1s' },
+  })
+  await eventually(() => assert.deepEqual(posts, ['9000 undefined']))
+  port.allowedAddressPairs = ['10.40.0.7', '10.10.0.20']
+  await eventually(() => assert.deepEqual(posts.slice(1), ['9000 10.40.0.7/32']))
+  const before = lists
+  await eventually(() => assert.ok(lists >= before + 3, 'three more syncs'))
+  assert.deepEqual(posts.slice(1), ['9000 10.40.0.7/32'])
+  port.allowedAddressPairs = ['10.41.0.0/16']
+  await eventually(() => assert.deepEqual(posts.slice(2), ['9000 10.41.0.0/16']))
 })

@@ -12,7 +12,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { BusSecrets } from './bus-secrets.ts'
 import type { SyncSettings } from './config.ts'
 import type { Delivery } from './deliver.ts'
-import { clusterAfter, type DeliveryResult, deliverPlan, nodesDue, type SentAliases } from './deliver-plan.ts'
+import { clusterAfter, type DeliveryResult, deliverPlan, nodesDue, type SentOnce } from './deliver-plan.ts'
 import type { CloudEvents } from './events/cloud-events.ts'
 import { interestOf } from './events/interests.ts'
 import { findingsOf } from './findings.ts'
@@ -36,7 +36,7 @@ export interface SyncDeps extends InspectDeps {
   locks: Locks
   records: Records
   pendingDeletions: PendingDeletions
-  sentAliases: SentAliases
+  sentOnce: SentOnce
   snapshots: Snapshots
   busSecrets: BusSecrets
   cloudEvents: CloudEvents

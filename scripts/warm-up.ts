@@ -40,9 +40,6 @@ function ipOutput(command: string, done: boolean): unknown[] {
         addr_info: ['10.1.0.10', 'fd00::10'].map(ip => address(ip, { noprefixroute: true })),
       }
     : { flags: [] }
-  const route = { dev: 'multinic0', table: '100', protocol: '4', metric: 100, flags: [] }
-  const main = { ...route, table: '254', metric: 20_000 }
-  const primary = { gateway: '10.0.0.1', dev: 'ens3', table: '110', protocol: '2', flags: ['onlink'] }
   const lists: Record<string, unknown[]> = {
     'address show': [
       link(1, 'lo', { link_type: '[772]' }),
@@ -52,21 +49,9 @@ function ipOutput(command: string, done: boolean): unknown[] {
     'route show table all': [
       { dst: 'default', gateway: '10.0.0.1', dev: 'ens3', protocol: '3', flags: [] },
       { dst: 'fe80::/64', dev: 'ens3', protocol: '2', metric: 256, flags: [], pref: 'medium' },
-      ...(done
-        ? [
-            { ...route, dst: '10.1.0.0/24', prefsrc: '10.1.0.10', scope: '253' },
-            { ...route, dst: 'default', gateway: '10.1.0.1', flags: ['onlink'] },
-            { ...route, dst: 'fd00::/64', pref: 'medium' },
-            { ...main, dst: '10.1.0.0/24', prefsrc: '10.1.0.10', scope: '253' },
-            { ...main, dst: 'fd00::/64', pref: 'medium' },
-            { ...primary, dst: '10.1.0.0/24' },
-          ]
-        : []),
+      ...added.routes,
     ],
-    'rule list': [
-      { priority: 0, src: 'all', table: '255' },
-      ...(done ? [...nicRules('10.1.0.0', 24), ...primaryRules] : []),
-    ],
+    'rule list': [{ priority: 0, src: 'all', table: '255' }, ...added.rules4],
     'neigh show': [
       { dst: '10.0.0.1', dev: 'ens3', lladdr: 'fa:16:3e:00:00:fe', state: ['REACHABLE'] },
       ...(done ? [{ dst: '10.1.0.1', dev: 'multinic0', lladdr: 'fa:16:3e:00:00:fe', state: ['REACHABLE'] }] : []),
@@ -75,24 +60,46 @@ function ipOutput(command: string, done: boolean): unknown[] {
   return lists[command] ?? lookup(command)
 }
 
-function nicRules(src: string, srclen: number): unknown[] {
-  const rule = { src, srclen, iif: 'lo', protocol: '4' }
-  return [
-    { ...rule, priority: 10_070, table: '100' },
-    { ...rule, priority: 10_060, table: '254', suppress_prefixlen: 7 },
-    { priority: 10_000, src: 'all', fwmark: '0x8', fwmask: '0x78', table: '100', protocol: '4' },
-  ]
+function ip6Output(): unknown[] {
+  return [{ priority: 0, src: 'all', table: '255' }, ...added.rules6]
 }
 
-const ofPrimary = { src: '10.0.0.0', srclen: 24, iif: 'lo', protocol: '2' }
-const primaryRules = [
-  { ...ofPrimary, priority: 10_091, table: '110', suppress_prefixlen: 0 },
-  { ...ofPrimary, priority: 10_090, table: '254', suppress_prefixlen: 24 },
-  { priority: 10_010, src: 'all', fwmark: '0x58', fwmask: '0x78', table: '110', protocol: '2' },
-]
+/** What the agent added, as `ip` lists it. */
+const added = { routes: [] as unknown[], rules4: [] as unknown[], rules6: [] as unknown[] }
 
-function ip6Output(done: boolean): unknown[] {
-  return [{ priority: 0, src: 'all', table: '255' }, ...(done ? nicRules('fd00::', 64) : [])]
+function add(command: string): void {
+  const [object, verb, ...words] = command.split(' ')
+  if (verb !== 'add') return
+  const argument = (key: string) => (words.includes(key) ? words[words.indexOf(key) + 1] : undefined)
+  const given = (entries: Record<string, unknown>) =>
+    Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined))
+  const numberOf = (key: string) => (words.includes(key) ? Number(argument(key)) : undefined)
+  const common = { table: argument(object === 'rule' ? 'lookup' : 'table'), protocol: argument('protocol') }
+  if (object === 'route')
+    added.routes.push({
+      ...given({ ...common, gateway: argument('via'), prefsrc: argument('src'), metric: numberOf('metric') }),
+      dst: words[0]?.replace(/^(0\.0\.0\.0|::)\/0$/, 'default'),
+      dev: argument('dev') === 'if2' ? 'ens3' : 'multinic0',
+      flags: words.includes('onlink') ? ['onlink'] : [],
+      ...(words[0]?.includes(':') && { pref: 'medium' }),
+    })
+  if (object !== 'rule') return
+  const [src = '', length] = (argument('from') ?? '').split('/')
+  const [fwmark, fwmask] = (argument('fwmark') ?? '').split('/')
+  const list = src.includes(':') ? added.rules6 : added.rules4
+  list.push({
+    ...given({
+      ...common,
+      iif: argument('iif'),
+      goto: numberOf('goto'),
+      suppress_prefixlen: numberOf('suppress_prefixlength'),
+    }),
+    ...(length === '0' ? { src: 'all' } : { src, srclen: Number(length) }),
+    ...(fwmask && { fwmark, fwmask }),
+    ...(words.includes('not') && { not: null }),
+    ...(words.includes('nop') && { nop: null }),
+    priority: numberOf('priority'),
+  })
 }
 
 /** Which way packets take: those from or to the agent's NIC, replies with its mark, and those of the node. */
@@ -109,7 +116,7 @@ let changed = false
 function printed(commands: readonly string[], family = ''): string {
   return commands
     .filter(command => !/^neigh (replace|del)/.test(command))
-    .map(command => (family === '-6' ? ip6Output(changed) : ipOutput(command, changed)))
+    .map(command => (family === '-6' ? ip6Output() : ipOutput(command, changed)))
     .map(list => `${JSON.stringify(list)}\n`)
     .join('')
 }
@@ -118,6 +125,7 @@ const childProcess = {
   spawnSync(command: string, args: string[], { input = '' }: { input?: string }) {
     if (command === 'nft') return { status: 0, stdout: '', stderr: '' }
     if (input.includes(' name multinic0')) changed = true
+    for (const line of args.includes('-j') ? [] : input.trim().split('\n')) add(line)
     return { status: 0, stdout: args.includes('-j') ? printed(input.trim().split('\n'), args[0]) : '', stderr: '' }
   },
   /** Answers each query at once. */

@@ -40,6 +40,12 @@ export interface RuleSpec {
   iif?: string
   /** Value and mask of the packet mark, as iproute2 prints them: `0x8/0x78`. */
   fwmark?: string
+  /** Selects the packets that the selectors do not. */
+  not?: true
+  /** The priority to go on with, in place of a lookup; `table` is 0. */
+  goto?: number
+  /** The target of a goto; `table` is 0. */
+  nop?: true
   /** Routes of the table with a prefix of this length or shorter do not count. */
   suppressPrefixLength?: number
   protocol: number
@@ -175,14 +181,19 @@ const ruleTexts = new WeakMap<RuleSpec, string>()
 export function ruleText(rule: RuleSpec): string {
   const known = ruleTexts.get(rule)
   if (known !== undefined) return known
-  const { from, to, iif, fwmark, table, suppressPrefixLength, priority } = rule
+  const { from, to, iif, fwmark, suppressPrefixLength, priority } = rule
   const selectors = `${option('from', from)}${option('to', to)}${option('iif', iif)}${option('fwmark', fwmark)}`.slice(
     1,
   )
-  const target = `lookup ${table}${option('suppress_prefixlength', suppressPrefixLength)} priority ${priority}`
-  const text = selectors === '' ? target : `${selectors} ${target}`
+  const target = `${actionText(rule)}${option('suppress_prefixlength', suppressPrefixLength)} priority ${priority}`
+  const text = `${rule.not ? 'not ' : ''}${selectors === '' ? target : `${selectors} ${target}`}`
   ruleTexts.set(rule, text)
   return text
+}
+
+function actionText({ table, goto, nop }: RuleSpec): string {
+  if (goto !== undefined) return `goto ${goto}`
+  return nop ? 'nop' : `lookup ${table}`
 }
 
 /** Texts of routes are compared a hundred times in a run: joining lists would be slow. */

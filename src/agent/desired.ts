@@ -125,7 +125,7 @@ function routingOf(
   const { main, onlyBound } = mainRoutes(own, nic.index, node)
   const sources = packetSources(nic.index, cidrs, around)
   const mask = settings.markMask
-  const pairs = (nic.allowedAddressPairs ?? []).map(cidr => ({ family: familyOf(cidr), cidr }))
+  const pairs = (nic.allowedAddressPairs ?? []).filter(cidr => !isReserved(cidr, node))
   const connected = main.filter(({ gateway }) => gateway === undefined)
   return {
     routes: [...own, ...main],
@@ -135,10 +135,19 @@ function routingOf(
       name: nic.name,
       slot,
       // Of a shared subnet the rules know the addresses; its other addresses may be those of any NIC in it.
-      sources: [...sources.filter(({ cidr }) => !isSharedNetwork(cidr, sources)), ...pairs],
+      sources: [
+        ...sources.filter(({ cidr }) => !isSharedNetwork(cidr, sources)),
+        ...pairs.map(cidr => ({ family: familyOf(cidr), cidr })),
+      ],
       networks: connected.map(({ family, destination }) => ({ family, cidr: destination })),
     },
   }
+}
+
+/** A pair that covers an address of the node or of a Pod says nothing about the addresses of the NIC. */
+function isReserved(text: string, node: NodeNetworks): boolean {
+  const cidr = parseCidr(text)
+  return cidr === undefined || node.reservedBy(cidr) !== undefined
 }
 
 function isSharedNetwork(cidr: string, sources: readonly { sharedNetwork?: string }[]): boolean {

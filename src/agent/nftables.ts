@@ -2,8 +2,8 @@
  * The nftables table `multinic` of one family, in the form in which nft lists it. It marks the packets that no rule can select
  * by their source: replies of connections that came in by a NIC, when a Pod or another address of the node answers them.
  *
- * The NIC by which a connection came in is a connection label, which nobody else uses: 99 and 100 + slot, or 98 when it came
- * by another device although its client is in the network of a NIC. A packet has its mark only between this table and the
+ * The NIC by which a connection came in is a connection label, which nobody else uses: 100 + slot, or 98 when it came by another
+ * device although its client is in the network of a NIC. A packet has its mark only between this table and the
  * routing decision. The slot of a NIC stays when its index changes, so labels of open connections stay right.
  *
  * Pure.
@@ -29,7 +29,6 @@ export interface MarkedNode {
   otherWay: boolean
 }
 
-const anyNic = 99
 const otherDevice = 98
 const firstSlot = 100
 
@@ -59,40 +58,35 @@ export function nftTable(family: Family, nics: readonly MarkedNic[], node: Marke
       'ifname',
       [...node.wires, ...nics.map(({ name }) => name)].map(name => `"${name}"`),
     ),
-    ...nics.flatMap(({ slot }) =>
-      block(`chain enter${slot}`, [`ct label set ${anyNic}`, `ct label set ${firstSlot + slot}`]),
-    ),
+    ...nics.flatMap(({ slot }) => block(`chain enter${slot}`, [`ct label set ${firstSlot + slot}`])),
     ...nics.flatMap(({ slot }) =>
       block(`chain mark${slot}`, [`${setMark(slotMark(slot, node.mask), node.mask)} accept`]),
     ),
     ...nics.flatMap(({ name, slot }) =>
       block(`chain from${slot}`, [`oifname != "${name}" oifname @wires goto mark${slot}`]),
     ),
-    ...block(
-      'chain forwarded',
-      nics.map(({ slot }) => `ct label ${firstSlot + slot} goto mark${slot}`),
-    ),
-    ...block(
-      'chain local',
-      nics.map(({ name, slot }) => `oifname != "${name}" ct label ${firstSlot + slot} goto mark${slot}`),
-    ),
+    ...block('chain forwarded', [
+      'iifname "multinic*" accept',
+      ...nics.map(({ slot }) => `ct label ${firstSlot + slot} goto mark${slot}`),
+      ...(node.otherWay ? [back] : []),
+    ]),
+    ...block('chain local', [
+      ...nics.map(({ name, slot }) => `oifname != "${name}" ct label ${firstSlot + slot} goto mark${slot}`),
+      `${ip} saddr vmap @sources`,
+      ...(node.otherWay ? [back] : []),
+    ]),
     ...block('chain prerouting', [
       'type filter hook prerouting priority dstnat + 10; policy accept;',
-      'ct state new iifname vmap @enter',
-      ...(node.otherWay
-        ? [`ct state new iifname != "lo" fib saddr oifname "multinic*" ct label set ${otherDevice}`]
-        : []),
-      'ct direction original accept',
-      'iifname "multinic*" accept',
-      `ct label ${anyNic} goto forwarded`,
-      ...(node.otherWay ? [back] : []),
+      'ct direction reply goto forwarded',
+      'ct state != new accept',
+      'iifname vmap @enter',
+      ...(node.otherWay ? [`iifname @wires fib saddr oifname "multinic*" ct label set ${otherDevice}`] : []),
     ]),
     ...block('chain output', [
       'type route hook output priority -90; policy accept;',
-      `ct direction original ct status dnat ${ip} daddr vmap @services`,
-      `ct direction reply ct label ${anyNic} goto local`,
+      'ct direction reply goto local',
+      `ct status dnat ${ip} daddr vmap @services`,
       `${ip} saddr vmap @sources`,
-      ...(node.otherWay ? [`ct direction reply ${back}`] : []),
     ]),
   ])
   return canonicalTable(lines.join('\n'))

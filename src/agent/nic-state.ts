@@ -305,19 +305,8 @@ export function routeSpec(route: ObservedRoute): RouteSpec {
   }
 }
 
-export function ruleSpec(rule: ObservedRule): RuleSpec {
-  const { family, priority, table, from, to, iif, fwmark, suppressPrefixLength, protocol } = rule
-  return {
-    family,
-    priority,
-    table,
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-    ...(iif === undefined ? {} : { iif }),
-    ...(fwmark === undefined ? {} : { fwmark }),
-    ...(suppressPrefixLength === undefined ? {} : { suppressPrefixLength }),
-    protocol,
-  }
+export function ruleSpec({ plain: _, ...rule }: ObservedRule): RuleSpec {
+  return rule
 }
 
 function onlyOn(route: ObservedRoute, ifindex: number): boolean {

@@ -21,10 +21,17 @@ import {
 } from './node-files.ts'
 import type { NodeNetworks } from './node-networks.ts'
 import type { NodeShare } from './node-shares.ts'
-import { type FileState, linkByIndex, type Observed, permanentMacOf, protocolKernel } from './observed.ts'
+import {
+  type FileState,
+  linkByIndex,
+  type Observed,
+  type ObservedRule,
+  permanentMacOf,
+  protocolKernel,
+} from './observed.ts'
 import { namesRule } from './owned-rules.ts'
 import type { Paths } from './paths.ts'
-import { primaryRules, primaryTable } from './policy-routing.ts'
+import { isOurPriority, primaryTable, sharedRules } from './policy-routing.ts'
 import { nftFile, nftUnit, primaryFile, primaryUnit } from './render/node.ts'
 import type { Unit } from './unit.ts'
 import type { Difference } from './verify.ts'
@@ -48,16 +55,23 @@ interface NodeRecord {
 export const nodeGroup = 'node'
 const families: readonly Family[] = [4, 6]
 
+interface DesiredNodeInput {
+  settings: Settings
+  paths: Paths
+  observed: Observed
+  /** Reports whether a NIC of ours has the rule, or had it. */
+  isOurs(rule: ObservedRule): boolean
+}
+
 /** Without NICs, nothing is desired. */
 export function desiredNode(
   shares: readonly NodeShare[],
   node: NodeNetworks,
-  { settings, paths, observed }: { settings: Settings; paths: Paths; observed: Observed },
+  { settings, paths, observed, isOurs }: DesiredNodeInput,
 ): DesiredNode {
   const table = primaryTable(settings.tableBase)
-  const isFree = !observed.routes.some(
-    route => route.table === table && !isOurRoute(route, recordOf(observed, paths), node),
-  )
+  const record = recordOf(observed, paths)
+  const isFree = !observed.routes.some(route => route.table === table && !isOurRoute(route, record, node))
   const usable = families.filter(family => isFree && node.routers[family] !== undefined)
   const main = [...new Set(shares.flatMap(({ destinations }) => destinations))].sort()
   const routes = new Map<number, RouteSpec[]>()
@@ -70,13 +84,20 @@ export function desiredNode(
     if (own.length > 0) routes.set(router.ifindex, [...(routes.get(router.ifindex) ?? []), ...own])
   }
   const networks = main.flatMap(text => parseCidr(text) ?? [])
-  const rules = usable.flatMap(family =>
-    primaryRules(family, { table, mask: settings.markMask, primary: node.primary, networks }),
+  const isForeign = (rule: ObservedRule) =>
+    isOurPriority(rule.priority) && !isOurs(rule) && !namesRule(new Set(record?.rules), rule)
+  const sources = shares.flatMap(({ marked }) => marked.sources).flatMap(({ cidr }) => parseCidr(cidr) ?? [])
+  const rules = families.flatMap(family =>
+    sharedRules(family, {
+      ...{ table, mask: settings.markMask, primary: node.primary, sources },
+      networks: usable.includes(family) ? networks : [],
+      skips: !observed.rules.some(rule => rule.family === family && isForeign(rule)),
+    }),
   )
   const refused = observed.nftError !== undefined
   const tables = families.flatMap(family => {
     if (!shares.some(({ marked }) => marked.sources.some(source => source.family === family))) return []
-    const otherWay = rules.some(rule => rule.family === family)
+    const otherWay = rules.some(rule => rule.family === family && rule.table === table)
     const marked = shares.map(share => share.marked)
     return [[family, nftTable(family, marked, { mask: settings.markMask, wires: node.wires, otherWay })] as const]
   })

@@ -6,7 +6,7 @@ import { applyUnits, type Failures } from './apply.ts'
 import type { Change } from './change.ts'
 import type { AgentContext } from './context.ts'
 import { writeJournal } from './journal.ts'
-import { nodeDifferences, nodeGroup } from './node-routing.ts'
+import { type DesiredNode, nodeDifferences, nodeGroup } from './node-routing.ts'
 import type { Observed } from './observed.ts'
 import { observeNode, planNode } from './pass-view.ts'
 import { rollBack } from './rollback.ts'
@@ -19,19 +19,20 @@ export async function trimNode(
   observed: Observed,
   failed: ReadonlySet<number>,
   context: AgentContext & { done: Set<Change>; notRestored: string[] },
-): Promise<{ observed: Observed; failures: Failures }> {
+): Promise<{ node: DesiredNode; observed: Observed; failures: Failures }> {
   const { host, paths } = context
   const plan = planNode(observed, context, failed)
+  const { node } = plan
   const units = withPurpose(plan.units, 'node')
-  if (units.length === 0) return { observed, failures: new Map() }
+  if (units.length === 0) return { node, observed, failures: new Map() }
   writeJournal(host, paths, { bootID: observed.bootID, units })
   const notStaged = stageAll(units, host)
   const { failures: notApplied } =
     notStaged.size > 0 ? { failures: notStaged } : await applyUnits(units, observed, context)
   const after = await observeNode(context)
-  const difference = summarize(nodeDifferences(plan.node, after, paths, 'kernel'))
+  const difference = summarize(nodeDifferences(node, after, paths, 'kernel'))
   const failures = new Map([...notApplied, ...(difference ? [[nodeGroup, difference] as const] : [])])
   if (failures.size === 0) for (const [group, failure] of commitAll(units, context)) failures.set(group, failure)
   if (failures.size > 0) context.notRestored.push(...(await rollBack(units, after, context)))
-  return { observed: await observeNode(context), failures }
+  return { node, observed: await observeNode(context), failures }
 }

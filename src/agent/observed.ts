@@ -75,6 +75,9 @@ export interface ObservedRule {
   to?: string
   iif?: string
   fwmark?: string
+  not?: true
+  goto?: number
+  nop?: true
   suppressPrefixLength?: number
   protocol: number
   /** Has no other selector or option: the rule may be ours. */
@@ -211,15 +214,18 @@ type RawRule = Record<string, unknown> & {
   iif?: string
   fwmark?: string
   fwmask?: string
+  not?: null
+  goto?: number
+  nop?: null
   suppress_prefixlen?: number
 }
 
-/** The source of a rule that selects by its mark alone. */
+/** The source of a rule that does not select by addresses. */
 export const everySource = { 4: '0.0.0.0/0', 6: '::/0' } as const
 
 const forever = 0xffffffff
 const ruleKeys = new Set([
-  ...['priority', 'src', 'srclen', 'dst', 'dstlen', 'iif', 'fwmark', 'fwmask'],
+  ...['priority', 'src', 'srclen', 'dst', 'dstlen', 'iif', 'fwmark', 'fwmask', 'not', 'goto', 'nop'],
   ...['table', 'protocol', 'suppress_prefixlen'],
 ])
 
@@ -289,21 +295,28 @@ export function parseRules(raw: unknown[], family: Family): ObservedRule[] {
     table: Number(entry.table ?? 0),
     ...selector('from', entry.src, entry.srclen, family),
     ...selector('to', entry.dst, entry.dstlen, family),
-    ...(entry.iif === undefined ? {} : { iif: entry.iif }),
-    ...markOf(entry, family),
+    ...restOf(entry, family),
     ...(entry.suppress_prefixlen === undefined ? {} : { suppressPrefixLength: entry.suppress_prefixlen }),
     protocol: Number(entry.protocol ?? 0),
     plain: Object.keys(entry).every(key => ruleKeys.has(key)),
   }))
 }
 
-/** The kernel lists no source of a rule for all of them: its text would be that of the other family's rule too. */
-function markOf(
-  { fwmark, fwmask = '0xffffffff', src }: RawRule,
-  family: Family,
-): Pick<ObservedRule, 'from' | 'fwmark'> {
-  if (fwmark === undefined) return {}
-  return { fwmark: `${fwmark}/${fwmask}`, ...(src === undefined || src === 'all' ? { from: everySource[family] } : {}) }
+/**
+ * What selects packets other than by their addresses, and what a rule does other than a lookup. The kernel lists no source then:
+ * the text of the rule would be that of the other family's rule too.
+ */
+function restOf(entry: RawRule, family: Family): Partial<ObservedRule> {
+  const { iif, fwmark, fwmask = '0xffffffff', goto, src } = entry
+  const rest = {
+    ...(iif === undefined ? {} : { iif }),
+    ...(fwmark === undefined ? {} : { fwmark: `${fwmark}/${fwmask}` }),
+    ...('not' in entry ? { not: true as const } : {}),
+    ...(goto === undefined ? {} : { goto }),
+    ...('nop' in entry ? { nop: true as const } : {}),
+  }
+  const isForAll = (src === undefined || src === 'all') && entry.dst === undefined
+  return isForAll && Object.keys(rest).length > 0 ? { ...rest, from: everySource[family] } : rest
 }
 
 export function linkByIndex(observed: Observed, ifindex: number): Link | undefined {

@@ -140,7 +140,10 @@ export function planRun(input: PlanInput): Plan {
       owned.filter(nic => !removed.has(nic.macAddress) && isPresent(nic, observed)),
     ),
     networksBeside(allowed),
-    { settings, paths, observed },
+    {
+      ...{ settings, paths, observed },
+      isOurs: rule => desiredRules.has(ruleText(rule)) || owned.some(nic => namesRule(nic.rules, rule)),
+    },
   )
   const units =
     // Stryker disable next-line ConditionalExpression,StringLiteral: every NIC is refused then.

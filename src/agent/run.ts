@@ -103,11 +103,12 @@ export async function runPass(basics: AgentContext, skip: ReadonlySet<number>): 
   await rollBackFailed(verified, context)
   const { committed, failures } = await commit(verified, context)
   const seen = await observeResult(verified, committed, failures, context)
-  const { observed, failures: notTrimmed } = await trimNode(seen, failedIndexes(plan, failures, skip), context)
+  const trimmed = await trimNode(seen, failedIndexes(plan, failures, skip), context)
+  const { node, observed } = trimmed
   clearJournal(context.host, context.paths)
   const { notes, unreachable, applyStartedAt, applyMs, verifyMs } = verified
-  const result = passResult(plan, observed, context, {
-    failures: withIncompleteRollback(merge(failures, notTrimmed), prepared, observed, context),
+  const result = passResult({ ...plan, node }, observed, context, {
+    failures: withIncompleteRollback(merge(failures, trimmed.failures), prepared, observed, context),
     committed,
     notes,
     unreachable,

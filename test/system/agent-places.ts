@@ -67,7 +67,9 @@ export function configure(host: Host, interfaces: readonly Interface[]): Planned
     observed: { ...node, links: [...node.links.slice(0, 2), ...links] },
   })
   assert.deepEqual([[...plan.refused], plan.missing], [[], []])
-  const { changes } = plan.units.find(unit => unit.macAddress !== older['mac_address']) ?? assert.fail('no changes')
+  const unit = plan.units.find(({ macAddress }) => macAddress !== older['mac_address']) ?? assert.fail('no changes')
+  const shared = plan.units.filter(({ purpose }) => purpose === 'node')
+  const changes = [...unit.changes, ...shared.flatMap(each => each.changes)]
   const found: PlannedNode = {}
   const add = (place: Place, text: string) => {
     found[place] = `${found[place] ?? ''}${text}\n`
@@ -76,7 +78,7 @@ export function configure(host: Host, interfaces: readonly Interface[]): Planned
     if (change.kind === 'file') {
       const place = placeOf(change.path, host)
       if (place) add(place, `${change.path}\n${change.to?.text ?? ''}`)
-    } else add('kernel', describeChange(change))
+    } else add('kernel', change.kind === 'nft' ? (change.to ?? '') : describeChange(change))
   }
   return found
 }

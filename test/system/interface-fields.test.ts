@@ -129,7 +129,7 @@ const rows: Record<Exclude<keyof Interface, keyof InterfaceNames>, Row> = {
   cidr: {
     cloud: withSubnet({ cidr: '10.1.0.0/25' }),
     expected: '10.1.0.0/25',
-    node: shown('PREFIX=25', addressIn('10.1.0.1/25', 1)),
+    node: shown('PREFIX=25', { ...addressIn('10.1.0.1/25', 1), common: '10.1.0.0/25' }),
   },
   mtu: {
     cloud: { network: { ...network, mtu: 9000 } },
@@ -155,7 +155,7 @@ const rows: Record<Exclude<keyof Interface, keyof InterfaceNames>, Row> = {
   routes: {
     cloud: withSubnet({ host_routes: [{ destination: '10.8.0.0/16', nexthop: '10.1.0.253' }] }),
     expected: [{ destination: '10.8.0.0/16', nexthop: '10.1.0.253' }],
-    node: shown('10.8.0.0/16 via 10.1.0.253', routeIn('10.8.0.0/16', '10.1.0.253')),
+    node: shown('10.8.0.0/16 via 10.1.0.253', { ...routeIn('10.8.0.0/16', '10.1.0.253'), common: '10.8.0.0/16' }),
   },
   allowedAddressPairs: {
     cloud: withPort({
@@ -169,8 +169,7 @@ const rows: Record<Exclude<keyof Interface, keyof InterfaceNames>, Row> = {
       ],
     }),
     expected: ['10.40.0.0/24', 'fd40::7/128'],
-    // The agent reads the field, and nothing on the node depends on it yet. Once it does, name the places here.
-    node: nowhere,
+    node: { ...nowhere, common: '10.40.0.0/24 : goto from0', kernel: '10.40.0.0/24 : goto from0' },
   },
   networkId: {
     cloud: {

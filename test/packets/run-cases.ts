@@ -1,0 +1,65 @@
+/** Sends the packets of cases and compares what became of them with what the table expects. */
+import type { Layout } from './addresses.ts'
+import { type Conditions, expectedOf, seenOf } from './expectations.ts'
+import type { Case } from './pairwise.ts'
+import { table } from './table.ts'
+import type { World } from './world.ts'
+
+export interface Result {
+  name: string
+  expected: string
+  seen: string
+}
+
+/** Milliseconds until a packet counts as lost. The second try waits for a repeated SYN. */
+const lostAfter = 500
+const deliveredWithin = 1_700
+
+export function nameOfCase({ row, layout, filter, vpn, family }: Case): string {
+  return `${row} | IPv${family} | ${layout} | ${filter} | ${vpn}`
+}
+
+/** `world` has the filter and the VPN of all cases. */
+export async function runCases(world: World, cases: readonly Case[]): Promise<Result[]> {
+  const first = await outcomes(world, cases, lostAfter)
+  const wrong = cases.filter((_, index) => first[index]?.seen !== first[index]?.expected)
+  // A busy machine may be late: only what stays wrong is wrong.
+  const second = new Map<Case, Result>()
+  for (const [index, result] of (await outcomes(world, wrong, deliveredWithin)).entries()) {
+    const one = wrong[index]
+    if (one) second.set(one, result)
+  }
+  return cases.flatMap((one, index) => second.get(one) ?? first[index] ?? [])
+}
+
+async function outcomes(world: World, cases: readonly Case[], within: number): Promise<Result[]> {
+  if (cases.length === 0) return []
+  const rows = cases.map(one => ({ one, row: rowOf(one.row) }))
+  const sent = await world.send(
+    rows.map(({ one, row: { from, bind, to, port, udp } }) => ({
+      from,
+      bind,
+      to,
+      port,
+      udp,
+      family: one.family,
+      within,
+    })),
+  )
+  return rows.map(({ one, row }, index) => ({
+    name: nameOfCase(one),
+    expected: expectedOf(row, one),
+    seen: sent[index] ? seenOf(sent[index]) : 'nothing',
+  }))
+}
+
+export function rowOf(name: string) {
+  const row = table[name]
+  if (!row) throw new Error(`no row "${name}"`)
+  return row
+}
+
+/** All rows of a layout in both families, in one state. */
+export function allRows(conditions: Omit<Conditions, 'family'> & { layout: Layout }, rows: readonly string[]): Case[] {
+  return rows.flatMap(row => ([4, 6] as const).map(family => ({ ...conditions, row, family })))
+}

@@ -80,11 +80,9 @@ function rulesOf(nics: readonly Nic[], family: Family): string[] {
     return [
       rule(10_000 + nic.index, `fwmark ${markOf(nic)}/${mask} lookup ${table}`),
       ...(nic.first || nic.reserved
-        ? [
-            rule(10_050 + nic.index, `from ${from} iif lo lookup main suppress_prefixlength 7`),
-            rule(10_070 + nic.index, `from ${from} iif lo lookup ${table}`),
-          ]
+        ? [rule(10_050 + nic.index, `from ${from} iif lo lookup main suppress_prefixlength 7`)]
         : []),
+      ...(nic.first && !nic.reserved ? [rule(10_070 + nic.index, `from ${from} iif lo lookup ${table}`)] : []),
       ...(nic.shared
         ? [
             ...(nic.first || nic.reserved

@@ -99,3 +99,6 @@ export const tunnelFromNic: Exception = {
   because: 'a new connection uses a tunnel whose route is not shorter than /8',
   device: 'tunnel',
 }
+
+/** To a host behind the gateway of the NIC. */
+export const fromNicFar: readonly Exception[] = [fullTunnel, noRouteBack, tunnelFromNic]

@@ -133,6 +133,9 @@ function preparePrimary(node: RigNode): void {
   node.exec('sysctl', '-qw', 'net.ipv4.ip_forward=1', 'net.ipv6.conf.all.forwarding=1', ...settings)
   batch(node.namespace, [
     `address add ${addressIn('primary', 10, 6)}/64 dev ens3 nodad`,
+    // With a metric, as DHCP and router advertisements set it.
+    '-4 route add default via 10.0.0.1 dev ens3 proto dhcp metric 100',
+    '-4 route del default via 10.0.0.1 dev ens3 metric 0',
     '-6 route add default via fd00:a::1 dev ens3 proto ra metric 100',
     'link add cni0 type bridge',
     'address add 10.244.0.1/24 dev cni0',

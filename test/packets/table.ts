@@ -6,23 +6,21 @@
 
 import {
   coveredByTunnel,
+  fromNicFar,
   fullTunnel,
   mainFirst,
   noRouteBack,
   noRouter,
-  noRouterAfter,
   strictPrimary,
-  strictPrimaryReply,
-  tunnelFromNic,
   vpnDecides,
   vpnDecidesReply,
 } from './exceptions.ts'
 import type { Exception, Row } from './expectations.ts'
+import { nodeRows } from './node-rows.ts'
 import { serviceRows } from './service-rows.ts'
 
 /** Replies of the node's own sockets to a client behind the gateway of the NIC. */
 const replyFar: readonly Exception[] = [fullTunnel, noRouteBack]
-const fromNicFar: readonly Exception[] = [fullTunnel, noRouteBack, tunnelFromNic]
 
 const replies: Record<string, Row> = {
   'a client on link reaches A': { from: 'client', to: 'A', port: 'host', source: 'client', device: 'A' },
@@ -132,207 +130,6 @@ const replies: Record<string, Row> = {
   },
 }
 
-const own: Record<string, Row> = {
-  'the node reaches N, unbound': {
-    from: 'node',
-    to: 'client',
-    port: 'server',
-    source: 'A',
-    device: 'A',
-    table: 'main',
-  },
-  'the node reaches an address of N that a more specific route covers': {
-    from: 'node',
-    to: 'covered',
-    port: 'server',
-    source: 'A',
-    device: 'A',
-    table: 'main',
-    except: [coveredByTunnel],
-  },
-  'the node reaches a far host, unbound, by the primary': {
-    from: 'node',
-    to: 'far',
-    port: 'server',
-    source: 'P',
-    device: 'P',
-    table: 'main',
-    except: vpnDecides,
-  },
-  "the node reaches the primary's subnet, unbound": {
-    from: 'node',
-    to: 'peer',
-    port: 'server',
-    source: 'P',
-    device: 'P',
-    table: 'main',
-  },
-  'the node reaches a Pod of another node, unbound': {
-    from: 'node',
-    to: 'remote pod',
-    port: 'pod',
-    source: 'P',
-    device: 'P',
-    table: 'main',
-  },
-  'the node bound to A reaches N': {
-    from: 'node',
-    bind: 'A',
-    to: 'client',
-    port: 'server',
-    source: 'A',
-    device: 'A',
-  },
-  'the node bound to A reaches an address of N that a more specific route covers': {
-    from: 'node',
-    bind: 'A',
-    to: 'covered',
-    port: 'server',
-    source: 'A',
-    device: 'A',
-    except: [coveredByTunnel],
-  },
-  'the node bound to A reaches a far host by the gateway': {
-    from: 'node',
-    bind: 'A',
-    to: 'far',
-    port: 'server',
-    source: 'A',
-    device: 'A',
-    table: 'nic',
-    except: fromNicFar,
-  },
-  "the node bound to A reaches the primary's subnet by the gateway": {
-    from: 'node',
-    bind: 'A',
-    to: 'peer',
-    port: 'server',
-    source: 'A',
-    device: 'A',
-    table: 'nic',
-    marked: true,
-    except: [...mainFirst('P', 'A'), noRouterAfter('A')],
-  },
-  'the node bound to A reaches a Pod of its own': {
-    from: 'node',
-    bind: 'A',
-    to: 'pod',
-    port: 'pod',
-    source: 'A',
-    device: 'none',
-    table: 'main',
-  },
-  'the node bound to the second NIC of the subnet reaches N': {
-    from: 'node',
-    bind: 'A2',
-    to: 'client',
-    port: 'server',
-    source: 'A2',
-    device: 'A2',
-    table: 'nic',
-    except: mainFirst('A', 'A2'),
-  },
-  'the node bound to the second NIC reaches an address of N that a more specific route covers': {
-    from: 'node',
-    bind: 'A2',
-    to: 'covered',
-    port: 'server',
-    source: 'A2',
-    device: 'A2',
-    table: 'nic',
-    except: [coveredByTunnel, ...mainFirst('A', 'A2')],
-  },
-  'the node bound to the second NIC of the subnet reaches a far host': {
-    from: 'node',
-    bind: 'A2',
-    to: 'far',
-    port: 'server',
-    source: 'A2',
-    device: 'A2',
-    table: 'nic',
-    except: fromNicFar,
-  },
-  "the node bound to B reaches another NIC's subnet by the gateway": {
-    from: 'node',
-    bind: 'B',
-    to: 'client',
-    port: 'server',
-    source: 'B',
-    device: 'B',
-    table: 'nic',
-    marked: true,
-    except: mainFirst('A', 'B'),
-  },
-  'the node bound to a VIP on the NIC reaches N': {
-    from: 'node',
-    bind: 'VIP',
-    to: 'client',
-    port: 'server',
-    source: 'VIP',
-    device: 'VIP',
-  },
-  'the node bound to a VIP on the NIC reaches a far host by the gateway': {
-    from: 'node',
-    bind: 'VIP',
-    to: 'far',
-    port: 'server',
-    source: 'VIP',
-    device: 'VIP',
-    table: 'nic',
-    except: fromNicFar,
-  },
-  "the node bound to the NIC in the primary's subnet reaches this subnet": {
-    from: 'node',
-    bind: 'AP',
-    to: 'peer',
-    port: 'server',
-    source: 'AP',
-    device: 'AP',
-    table: 'nic',
-    except: mainFirst('P', 'AP'),
-  },
-  "the node bound to the NIC in the primary's subnet reaches a far host": {
-    from: 'node',
-    bind: 'AP',
-    to: 'far',
-    port: 'server',
-    source: 'AP',
-    device: 'AP',
-    table: 'nic',
-    except: fromNicFar,
-  },
-  'the node bound to P reaches N by the router': {
-    from: 'node',
-    bind: 'P',
-    to: 'client',
-    port: 'server',
-    source: 'P',
-    device: 'P',
-    table: 'primary',
-    except: [strictPrimaryReply, ...mainFirst('A', 'P', [6]), noRouterAfter('P')],
-  },
-  'the node bound to P reaches an address of N that a more specific route covers': {
-    from: 'node',
-    bind: 'P',
-    to: 'covered',
-    port: 'server',
-    source: 'P',
-    device: 'P',
-    table: 'primary',
-    except: [coveredByTunnel, strictPrimaryReply, ...mainFirst('A', 'P', [6]), noRouterAfter('P')],
-  },
-  'the node bound to P reaches a far host': {
-    from: 'node',
-    bind: 'P',
-    to: 'far',
-    port: 'server',
-    source: 'P',
-    device: 'P',
-    table: 'main',
-    except: vpnDecides,
-  },
-}
-
 const pods: Record<string, Row> = {
   'a Pod reaches N, masqueraded': { from: 'pod', to: 'client', port: 'server', source: 'A', device: 'A' },
   'a Pod reaches an address of N that a more specific route covers': {
@@ -376,7 +173,7 @@ const pods: Record<string, Row> = {
 }
 
 /** By a sentence that says what the row expects without a VPN, behind port security. */
-export const table: Readonly<Record<string, Row>> = { ...replies, ...own, ...pods, ...serviceRows }
+export const table: Readonly<Record<string, Row>> = { ...replies, ...nodeRows, ...pods, ...serviceRows }
 
 /** Destinations that every VPN must meet. */
 export const core: readonly string[] = [

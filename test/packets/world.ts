@@ -42,6 +42,8 @@ export interface LongFlow {
 }
 
 export interface OpenedFlow {
+  /** Why nothing came back. */
+  error?: string
   /** The state so far; `restart` begins to measure again. */
   state(options?: { restart?: boolean; close?: boolean }): Promise<FlowState>
 }

@@ -10,7 +10,15 @@ import { root, slowFirst, testFiles } from './test-files.ts'
 import { finish, none, plus } from './totals.ts'
 
 /** Files that run for half a minute and more. */
-const slowFiles = ['agent/killed.', 'system/crash.', 'faults/faults.', 'attacks/process.', 'system/commands.', 'fuzz/']
+const slowFiles = [
+  'agent/killed.',
+  'system/crash.',
+  'faults/faults.',
+  'attacks/process.',
+  'system/commands.',
+  'packets/',
+  'fuzz/',
+]
 
 process.chdir(root)
 const files = testFiles(environment()['ONLY'])

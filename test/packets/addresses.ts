@@ -1,6 +1,6 @@
 /**
  * The addresses of the packet suite by name, and the layouts of a node's NICs. Rows of the table use only these names, so that
- * the same rows can run on another world.
+ * the same rows can run on another testbed.
  *
  * Pure.
  */

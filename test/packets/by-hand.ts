@@ -1,6 +1,6 @@
 /** The rules, tables and nft chains that the agent has to set, by hand: what the rows of the suite were written against. */
 import { addressIn, type Family, families, layouts, type PlannedNic, subnetOf } from './addresses.ts'
-import type { NamespaceWorld } from './namespace-world.ts'
+import type { NamespaceTestbed } from './namespace-testbed.ts'
 
 interface Nic extends PlannedNic {
   index: number
@@ -21,7 +21,7 @@ const own = (nic: Nic, family: Family) => addressIn(nic.net, nic.host, family)
 const net = (nic: Nic, family: Family) => subnetOf(nic.net, family)
 const primaryNet = (family: Family) => subnetOf('primary', family)
 
-export function configureByHand({ layout, node, onNode, feedNode }: NamespaceWorld): void {
+export function configureByHand({ layout, node, onNode, feedNode }: NamespaceTestbed): void {
   const nics = (layouts[layout] as readonly PlannedNic[]).map((nic, index, all): Nic => {
     const reserved = nic.net === 'primary'
     const shared = reserved || all.filter(({ net }) => net === nic.net).length > 1

@@ -1,10 +1,10 @@
-/** Configures the NICs of a world with the real agent, and the request as the controller writes it. */
+/** Configures the NICs of a testbed with the real agent, and the request as the controller writes it. */
 import assert from 'node:assert/strict'
 import type { AgentInput } from '../../src/contract/agent-input.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { type RigNode, requestedInterface } from '../rigs/host/node.ts'
 import { configureByHand } from './by-hand.ts'
-import type { NamespaceWorld } from './namespace-world.ts'
+import type { NamespaceTestbed } from './namespace-testbed.ts'
 
 /** The networks of Pods and Services are left out on purpose: the rules must not depend on them. */
 export function requestOf(
@@ -31,8 +31,8 @@ export async function runAgent(node: RigNode, input: Partial<AgentInput>): Promi
 }
 
 /** PACKETS_BY_HAND=true sets the rules by hand instead: rows that fail then are errors of the suite, not of the agent. */
-export async function configure(world: NamespaceWorld): Promise<void> {
-  if (environment()['PACKETS_BY_HAND'] === 'true') configureByHand(world)
-  else await runAgent(world.node, requestOf(world.node))
-  await world.finish()
+export async function configure(testbed: NamespaceTestbed): Promise<void> {
+  if (environment()['PACKETS_BY_HAND'] === 'true') configureByHand(testbed)
+  else await runAgent(testbed.node, requestOf(testbed.node))
+  await testbed.finish()
 }

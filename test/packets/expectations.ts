@@ -6,8 +6,8 @@
 import { deviceOf, type Family, type Layout, type Name, nicOf } from './addresses.ts'
 import type { Filter } from './filters.ts'
 import type { Port } from './ports.ts'
+import type { Host, Outcome } from './testbed.ts'
 import type { Vpn } from './vpns.ts'
-import type { Host, Outcome } from './world.ts'
 
 /** The device that has or serves a name; `tunnel`: the VPN's; `none`: no wire saw a packet. */
 export type Device = Name | 'tunnel' | 'none'

@@ -3,7 +3,7 @@
  *
  * Pure.
  */
-import type { LongFlow } from './world.ts'
+import type { LongFlow } from './testbed.ts'
 
 /** The NIC of the node that carries it. */
 export type Carrier = 'first NIC' | 'second NIC' | 'third NIC' | 'primary'

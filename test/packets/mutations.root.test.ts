@@ -7,36 +7,36 @@ import { families, type Layout } from './addresses.ts'
 import { configure } from './configure.ts'
 import { isPossible } from './expectations.ts'
 import { type Mutation, mutations } from './mutations.ts'
-import { createWorld, type NamespaceWorld } from './namespace-world.ts'
+import { createTestbed, type NamespaceTestbed } from './namespace-testbed.ts'
 import { type Case, exceptionOfCase } from './pairwise.ts'
 import { runCases } from './run-cases.ts'
 import { table } from './table.ts'
 
-/** As many as one world has time for. */
-const perWorld = 7
-const worlds = [...Map.groupBy(Object.entries(mutations), ([, { layout }]) => layout)].flatMap(([layout, entries]) =>
-  Array.from({ length: Math.ceil(entries.length / perWorld) }, (_, part) => ({
+/** As many as one testbed has time for. */
+const perTestbed = 7
+const testbeds = [...Map.groupBy(Object.entries(mutations), ([, { layout }]) => layout)].flatMap(([layout, entries]) =>
+  Array.from({ length: Math.ceil(entries.length / perTestbed) }, (_, part) => ({
     layout,
     part: part + 1,
-    entries: entries.slice(part * perWorld, (part + 1) * perWorld),
+    entries: entries.slice(part * perTestbed, (part + 1) * perTestbed),
   })),
 )
 
 suite('mutations', { concurrency: 2 }, () => {
-  for (const { layout, part, entries } of worlds)
+  for (const { layout, part, entries } of testbeds)
     test(`${layout}, part ${part}: the rows that need a piece of the rules fail without it`, async () => {
-      const world = await createWorld(layout)
+      const testbed = await createTestbed(layout)
       try {
-        await configure(world)
-        world.setFilter('neutron')
+        await configure(testbed)
+        testbed.setFilter('neutron')
         for (const [name, mutation] of entries) {
-          const failed = await failedRows(world, mutation)
+          const failed = await failedRows(testbed, mutation)
           console.log([`${name}:`, ...failed].join('\n  '))
           assert.deepEqual(failed, mutation.fails.toSorted(), name)
         }
-        assert.deepEqual(await failedRows(world, { layout, change: () => () => {}, fails: [] }), [], 'all is back')
+        assert.deepEqual(await failedRows(testbed, { layout, change: () => () => {}, fails: [] }), [], 'all is back')
       } finally {
-        await world.remove()
+        await testbed.remove()
       }
     })
 
@@ -49,19 +49,22 @@ suite('mutations', { concurrency: 2 }, () => {
   })
 })
 
-async function failedRows(world: NamespaceWorld, { layout, vpn = 'none', change, fails }: Mutation): Promise<string[]> {
+async function failedRows(
+  testbed: NamespaceTestbed,
+  { layout, vpn = 'none', change, fails }: Mutation,
+): Promise<string[]> {
   const cases = casesOf(layout).map(one => ({ ...one, vpn }))
-  world.setVpn(vpn)
-  const restore = change(world)
+  testbed.setVpn(vpn)
+  const restore = change(testbed)
   try {
-    const results = await runCases(world, cases, one => fails.includes(one.row) || fails.includes(nameIn(one)))
+    const results = await runCases(testbed, cases, one => fails.includes(one.row) || fails.includes(nameIn(one)))
     const failed = cases.filter((_, index) => results[index]?.seen !== results[index]?.expected)
     const count = (all: readonly Case[], name: string) => all.filter(({ row }) => row === name).length
     const isWhole = ({ row }: Case) => count(failed, row) === count(cases, row)
     return [...new Set(failed.map(one => (isWhole(one) ? one.row : nameIn(one))))].toSorted()
   } finally {
     restore()
-    world.setVpn('none')
+    testbed.setVpn('none')
   }
 }
 

@@ -2,14 +2,14 @@
  * What a node with extra NICs sends and receives, behind clouds with and without filters and beside other programs' routes, after
  * the agent configured the NICs. The table is in `table.ts`.
  *
- * Prints a line for each case with what it saw.
+ * Prints a line for each case with what it saw. PACKETS_BY_HAND=true sets the rules by hand instead of by the agent.
  */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { families, layoutNames, nicOf } from './addresses.ts'
 import { configure } from './configure.ts'
 import { isPossible } from './expectations.ts'
-import { createWorld, type NamespaceWorld } from './namespace-world.ts'
+import { createTestbed, type NamespaceTestbed } from './namespace-testbed.ts'
 import { casesByState } from './pairwise.ts'
 import { type Result, runCases } from './run-cases.ts'
 import { table } from './table.ts'
@@ -17,17 +17,17 @@ import { table } from './table.ts'
 suite('packets', { concurrency: 2 }, () => {
   for (const layout of layoutNames.toReversed())
     test(`${layout}: packets arrive with the source and by the device of the table`, async () => {
-      const world = await createWorld(layout)
+      const testbed = await createTestbed(layout)
       try {
-        await configure(world)
-        const results: Result[] = wrongTables(world)
+        await configure(testbed)
+        const results: Result[] = wrongTables(testbed)
         for (const cases of casesByState(layout).values()) {
           const [one] = cases
           if (!one) continue
-          world.setFilter(one.filter)
-          world.setVpn(one.vpn)
-          results.push(...(await runCases(world, cases)))
-          world.setVpn('none')
+          testbed.setFilter(one.filter)
+          testbed.setVpn(one.vpn)
+          results.push(...(await runCases(testbed, cases)))
+          testbed.setVpn('none')
         }
         const wrong = results.filter(({ expected, seen }) => expected !== seen)
         for (const { name, seen, expected } of results)
@@ -36,21 +36,21 @@ suite('packets', { concurrency: 2 }, () => {
           )
         assert.deepEqual(wrong, [], `${wrong.length} of ${results.length} rows`)
       } finally {
-        await world.remove()
+        await testbed.remove()
       }
     })
 })
 
 /** The tables that the rules select for new packets of the node; `marked` packets as its chains mark them. */
-function wrongTables(world: NamespaceWorld): Result[] {
+function wrongTables(testbed: NamespaceTestbed): Result[] {
   return Object.entries(table).flatMap(([name, row]) => {
-    if (!row.table || !isPossible(row, world.layout)) return []
-    const nic = nicOf(row.bind ?? 'A', world.layout) ?? 0
+    if (!row.table || !isPossible(row, testbed.layout)) return []
+    const nic = nicOf(row.bind ?? 'A', testbed.layout) ?? 0
     const number = { main: 254, nic: 100 + nic, primary: 110 }[row.table]
     return families.map(family => ({
-      name: `${name} | IPv${family} | ${world.layout} | table`,
+      name: `${name} | IPv${family} | ${testbed.layout} | table`,
       expected: `${number}`,
-      seen: world.lookup(family, row.bind, row.to, row.marked ? (nic + 1) << 3 : 0).split(' ')[0] ?? '',
+      seen: testbed.lookup(family, row.bind, row.to, row.marked ? (nic + 1) << 3 : 0).split(' ')[0] ?? '',
     }))
   })
 }

@@ -2,7 +2,7 @@
 import { expectedOf, seenOf } from './expectations.ts'
 import type { Case } from './pairwise.ts'
 import { table } from './table.ts'
-import type { World } from './world.ts'
+import type { Testbed } from './testbed.ts'
 
 export interface Result {
   name: string
@@ -18,27 +18,27 @@ export function nameOfCase({ row, layout, filter, vpn, family }: Case): string {
   return `${row} | IPv${family} | ${layout} | ${filter} | ${vpn}`
 }
 
-/** `world` has the filter and the VPN of all cases. `mayFail`: these are not tried again. */
+/** `testbed` has the filter and the VPN of all cases. `mayFail`: these are not tried again. */
 export async function runCases(
-  world: World,
+  testbed: Testbed,
   cases: readonly Case[],
   mayFail: (one: Case) => boolean = () => false,
 ): Promise<Result[]> {
-  const first = await outcomes(world, cases, lostAfter)
+  const first = await outcomes(testbed, cases, lostAfter)
   const wrong = cases.filter((one, index) => first[index]?.seen !== first[index]?.expected && !mayFail(one))
   // A busy machine may be late: only what stays wrong is wrong.
   const second = new Map<Case, Result>()
-  for (const [index, result] of (await outcomes(world, wrong, deliveredWithin)).entries()) {
+  for (const [index, result] of (await outcomes(testbed, wrong, deliveredWithin)).entries()) {
     const one = wrong[index]
     if (one) second.set(one, result)
   }
   return cases.flatMap((one, index) => second.get(one) ?? first[index] ?? [])
 }
 
-async function outcomes(world: World, cases: readonly Case[], within: number): Promise<Result[]> {
+async function outcomes(testbed: Testbed, cases: readonly Case[], within: number): Promise<Result[]> {
   if (cases.length === 0) return []
   const rows = cases.map(one => ({ one, row: rowOf(one.row) }))
-  const sent = await world.send(
+  const sent = await testbed.send(
     rows.map(({ one, row: { from, bind, to, port, udp } }) => ({
       from,
       bind,

@@ -2,10 +2,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { AgentInput } from '../../src/contract/agent-input.ts'
-import type { NamespaceWorld } from './namespace-world.ts'
+import type { NamespaceTestbed } from './namespace-testbed.ts'
 
 /** Addresses with a lifetime, and default routes with a worse metric than the primary's. */
-export function startWithDhcp({ node }: NamespaceWorld): void {
+export function startWithDhcp({ node }: NamespaceTestbed): void {
   for (const [index, { name, address, address6, gateway, gateway6 }] of node.nics.entries()) {
     const lifetime = 'valid_lft 86400 preferred_lft 86400'
     const metric = `metric ${1024 + index}`
@@ -33,7 +33,7 @@ const recorded = join(import.meta.dirname, '../golden/older-agent/source-rules.j
  * The rules of decision 0055, and the files and records of the agent that set them (commit 9044d4d7), recorded in the layout with
  * two NICs in one subnet. Returns the request of its controller.
  */
-export function startWithSourceRules({ node }: NamespaceWorld): AgentInput {
+export function startWithSourceRules({ node }: NamespaceTestbed): AgentInput {
   const { input, files, commands, sysctls } = JSON.parse(readFileSync(recorded, 'utf8')) as Recorded
   for (const [path, { mode, text }] of Object.entries(files)) {
     mkdirSync(dirname(node.path(path)), { recursive: true })

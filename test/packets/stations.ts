@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import type { Command } from './station-protocol.ts'
 
 export interface Station {
-  tell<T = object>(command: Command): Promise<T & { error?: string }>
+  request<T = object>(command: Command): Promise<T & { error?: string }>
   stop(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export function startStation(namespace: string): Station {
     for (const answer of waiting.values()) answer({ error: 'the station ended' } as never)
   })
   return {
-    tell(command) {
+    request(command) {
       const id = ++count
       return new Promise(resolve => {
         if (ended) return resolve({ error: 'the station ended' } as never)

@@ -1,5 +1,5 @@
 /**
- * A world of network namespaces around the rig's node: bridges and a router as the fabric, a client on link of the first NIC, a
+ * A testbed of network namespaces around the rig's node: bridges and a router as the fabric, a client on link of the first NIC, a
  * far client behind all gateways, a second node with a Pod in the primary's subnet, and a Pod of the node on a bridge.
  */
 import assert from 'node:assert/strict'
@@ -25,10 +25,10 @@ import { filterRules, seenPackets, watchRules } from './filters.ts'
 import { ports, serviceRules } from './ports.ts'
 import type { FlowState, ProbeReply } from './station-protocol.ts'
 import { type Station, startStation } from './stations.ts'
+import type { Host, LongFlow, Probe, Testbed } from './testbed.ts'
 import { tunnel, type Vpn, vpns } from './vpns.ts'
-import type { Host, LongFlow, Probe, World } from './world.ts'
 
-export interface NamespaceWorld extends World {
+export interface NamespaceTestbed extends Testbed {
   node: RigNode
   /** After the NICs have their addresses: virtual addresses, and what the cloud says about them. */
   finish(): Promise<void>
@@ -65,7 +65,7 @@ const hosts = {
 } as const
 
 /** The NICs are attached, and nobody has configured them. */
-export async function createWorld(layout: Layout): Promise<NamespaceWorld> {
+export async function createTestbed(layout: Layout): Promise<NamespaceTestbed> {
   const node = await createNode({ nics: 0 })
   const { namespace, fabric } = node
   const stations = new Map<Host, Station>()
@@ -89,8 +89,8 @@ export async function createWorld(layout: Layout): Promise<NamespaceWorld> {
     stations.set('node', startStation(namespace))
     plugAll(node, layout)
     feed(namespace, serviceRules(layout), 'nft', '-f', '-')
-    await Promise.all([...stations].map(([host, station]) => station.tell({ do: 'listen', ...listening(host) })))
-    return worldOf(node, layout, stations, remove)
+    await Promise.all([...stations].map(([host, station]) => station.request({ do: 'listen', ...listening(host) })))
+    return testbedOf(node, layout, stations, remove)
   } catch (error) {
     await remove()
     throw error
@@ -185,12 +185,12 @@ function plugAll(node: RigNode, layout: Layout): void {
   node.fabricIp('link', 'set', 'v-client', 'master', 'br1')
 }
 
-function worldOf(
+function testbedOf(
   node: RigNode,
   layout: Layout,
   stations: ReadonlyMap<Host, Station>,
   remove: () => Promise<void>,
-): NamespaceWorld {
+): NamespaceTestbed {
   const { namespace, fabric } = node
   const fabricPorts = [
     { device: 'p0', macAddress: primaryMac },
@@ -230,7 +230,7 @@ function worldOf(
       const sent = await Promise.all(
         probes.map(async probe => {
           const asked = { do: 'probe' as const, ...command(probe), within: probe.within }
-          return { probe, asked, reply: await stationOf(probe.from).tell<ProbeReply>(asked) }
+          return { probe, asked, reply: await stationOf(probe.from).request<ProbeReply>(asked) }
         }),
       )
       const packets = seenPackets(inside(fabric, 'nft', '--json', 'list', 'table', 'netdev', 'watch'))
@@ -255,10 +255,10 @@ function worldOf(
     async open(flow) {
       const name = `flow-${nextPort}`
       const station = stationOf(flow.from)
-      const { error } = await station.tell({ do: 'open', name, every: 15, ...command(flow) })
+      const { error } = await station.request({ do: 'open', name, every: 15, ...command(flow) })
       return {
         ...(error === undefined ? {} : { error }),
-        state: options => station.tell<FlowState>({ do: 'flow', name, ...options }),
+        state: options => station.request<FlowState>({ do: 'flow', name, ...options }),
       }
     },
     onNode: (program, ...args) => inside(namespace, program, ...args),

@@ -1,5 +1,5 @@
 /**
- * What the rows of the packet suite need of a world: send a packet, and tell what became of it. Nothing here knows how a world is
+ * What the rows of the packet suite need of a testbed: send a packet, and report what became of it. Nothing here knows how a testbed is
  * built, so that the same rows can run in namespaces, on OVN or in guests.
  */
 import type { Family, Layout, Name } from './addresses.ts'
@@ -48,7 +48,7 @@ export interface OpenedFlow {
   state(options?: { restart?: boolean; close?: boolean }): Promise<FlowState>
 }
 
-export interface World {
+export interface Testbed {
   layout: Layout
   setFilter(filter: Filter): void
   /** Ends the one before. */

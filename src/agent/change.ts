@@ -61,8 +61,11 @@ export type Change =
   | { kind: 'name'; from: string; to: string; park?: true; losses?: Change[] }
   | { kind: 'mtu'; from: number; to: number }
   | { kind: 'link'; from: 'up' | 'down'; to: 'up' | 'down' }
-  /** `inPlace` marks the parts of a change of options or prefix length: the NIC has the address all the time. */
-  | { kind: 'address'; op: Op; address: AddressSpec; inPlace?: true }
+  /**
+   * `inPlace` marks the parts of a change of options or prefix length: the NIC has the address all the time. `changed`: one
+   * command changes the options.
+   */
+  | { kind: 'address'; op: Op; address: AddressSpec; inPlace?: true; changed?: true }
   /**
    * `inPlace` marks a route and the one that replaces it: packets have one of them all the time. `early`: added before anything
    * is removed.
@@ -122,15 +125,13 @@ function routeCommand({ op, route, inPlace }: Change & { kind: 'route' }, device
   return `route ${verb} ${routeText(route, device)}`
 }
 
-/** The kernel changes the options of an IPv6 address. Those of an IPv4 address stay: see `replaceInPlace`. */
-function addressCommand({ op, address, inPlace }: Change & { kind: 'address' }, device: string): string {
-  const changes6 = inPlace && familyOf(address.cidr) === 6
-  if (op === 'remove') return changes6 ? '' : `address del ${address.cidr} dev ${device}`
+function addressCommand({ op, address, changed }: Change & { kind: 'address' }, device: string): string {
+  if (op === 'remove') return changed ? '' : `address del ${address.cidr} dev ${device}`
   const metric = address.metric === undefined ? '' : ` metric ${address.metric}`
-  if (!changes6)
-    return `address add ${address.cidr}${broadcastOption(address)} dev ${device}${addressOptions(address)}${metric}`
+  const options = `dev ${device}${addressOptions(address)}`
+  if (!changed) return `address add ${address.cidr}${broadcastOption(address)} ${options}${metric}`
   const lifetime = address.lifetime ? '' : ' valid_lft forever preferred_lft forever'
-  return `address change ${address.cidr} dev ${device}${addressOptions(address)}${lifetime}`
+  return `address change ${address.cidr} ${options}${lifetime}${metric}`
 }
 
 /** For plans, checks and the log. */
@@ -222,7 +223,8 @@ export function ruleKey(rule: RuleSpec): string {
 }
 
 export function addressKey(address: AddressSpec): string {
-  return `${address.cidr}${addressOptions(address)}`
+  const { noPrefixRoute, metric } = address
+  return `${address.cidr}${addressOptions(address)}${noPrefixRoute ? '' : option('metric', metric)}`
 }
 
 /** networkd and NetworkManager set the broadcast address at boot; `ip` sets it only on request. */

@@ -33,6 +33,8 @@ export interface DesiredNic {
   mtu?: number
   table: number
   addresses: AddressSpec[]
+  /** Of the connected route of an address that has one. */
+  prefixMetric: number
   routes: RouteSpec[]
   rules: RuleSpec[]
   sysctls: Record<string, string>
@@ -81,6 +83,7 @@ export function desiredNics(
       ...(nic.mtu === undefined ? {} : { mtu: nic.mtu }),
       table: settings.tableBase + nic.index,
       addresses: addressesOf(nic).map(cidr => ({ cidr, noPrefixRoute: settings.policyRouting })),
+      prefixMetric: mainMetric + nic.index,
       sysctls: sysctlsOf(settings),
       acceptRa: settings.acceptRa,
       ...altnameEntry(nic.portId),

@@ -3,8 +3,9 @@
  *
  * Pure.
  */
-import { type RouteSpec, type RuleSpec, routeText, ruleKey, ruleText } from './change.ts'
-import { type ObservedRule, protocolKernel } from './observed.ts'
+import { type AddressSpec, connectedTo, type RouteSpec, type RuleSpec, routeText, ruleKey, ruleText } from './change.ts'
+import type { DesiredNic } from './desired.ts'
+import { type ObservedRule, protocolKernel, tableMain } from './observed.ts'
 
 /** A connected route from NetworkManager or the kernel stays. Where NetworkManager adds it at boot, ours is the same. */
 export function equivalentRoute(desired: RouteSpec, present: readonly RouteSpec[], byManager: boolean): RouteSpec {
@@ -13,6 +14,23 @@ export function equivalentRoute(desired: RouteSpec, present: readonly RouteSpec[
   if (isPresent(fromKernel)) return fromKernel
   const isConnected = !desired.gateway && !desired.from
   return byManager && isConnected && !isPresent(desired) ? fromKernel : desired
+}
+
+/**
+ * An address that has a connected route keeps it, with a worse metric, if the main table may have the network. Adding the address
+ * anew would end the connections of Pods that are masqueraded to it.
+ */
+export function equivalentAddress(
+  desired: AddressSpec,
+  nic: Pick<DesiredNic, 'routes' | 'prefixMetric'>,
+  present: readonly AddressSpec[],
+): AddressSpec {
+  const known = present.find(({ cidr }) => cidr === desired.cidr)
+  const network = connectedTo(desired.cidr)
+  const isInMain = nic.routes.some(route => route.table === tableMain && route.destination === network)
+  return known && !known.noPrefixRoute && isInMain
+    ? { ...desired, noPrefixRoute: false, metric: nic.prefixMetric }
+    : desired
 }
 
 /** Who added a rule does not matter to packets: a rule with another protocol stays, without a moment in which it is missing. */

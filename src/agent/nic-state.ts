@@ -230,8 +230,9 @@ function addressChanges(
 }
 
 /**
- * The kernel cannot change `noprefixroute` of an IPv4 address. A second address that differs in the prefix length alone
- * keeps it on the NIC meanwhile. networkd also forgets that its DHCP client added the address, and does not remove it.
+ * The kernel changes the lifetime and the metric of an address, and all options of an IPv6 one. It cannot change `noprefixroute`
+ * of an IPv4 address: a second address that differs in the prefix length alone keeps it on the NIC meanwhile. networkd then also
+ * forgets that its DHCP client added the address, and does not remove it.
  */
 function replaceInPlace(old: AddressSpec, address: AddressSpec): Change[] {
   const change = (op: 'add' | 'remove', of: AddressSpec): Change => ({
@@ -240,7 +241,8 @@ function replaceInPlace(old: AddressSpec, address: AddressSpec): Change[] {
     address: of,
     inPlace: true,
   })
-  if (familyOf(old.cidr) === 6) return [change('remove', old), change('add', address)]
+  if (familyOf(old.cidr) === 6 || old.noPrefixRoute === address.noPrefixRoute)
+    return [change('remove', old), change('add', address)].map(each => ({ ...each, changed: true }) as Change)
   const [host, prefix] = old.cidr.split('/')
   const second = { cidr: `${host}/${prefix === '32' ? 31 : 32}`, noPrefixRoute: true }
   return [change('add', second), change('remove', old), change('add', address), change('remove', second)]

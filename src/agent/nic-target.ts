@@ -8,11 +8,11 @@ import { type Change, familyOf, routeText, ruleText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
 import type { DesiredNic } from './desired.ts'
 import { isReadByNetworkManager } from './detect.ts'
-import { equivalentRoute, equivalentRule } from './equivalent.ts'
+import { equivalentAddress, equivalentRoute, equivalentRule } from './equivalent.ts'
 import { isLinkLocalRoute, linkLocalRouteIn, managerMetric } from './link-local.ts'
 import { changesBetween, formerState, kernelLinkLocal, type NicScope, type NicState } from './nic-state.ts'
-import { type Observed, tableMain } from './observed.ts'
-import { type NicRecord, type OwnedNic, recordPath, recordText, sysctlFileOf } from './ownership.ts'
+import { type Link, type Observed, tableMain } from './observed.ts'
+import { isOurNetworkFile, type NicRecord, type OwnedNic, recordPath, recordText, sysctlFileOf } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import { setsKey } from './render/device.ts'
 import { filesFor } from './render/files.ts'
@@ -29,6 +29,7 @@ export function mainRoutesOf(nic: DesiredNic): string[] {
 
 export function targetOf(
   nic: DesiredNic,
+  link: Link,
   now: NicState,
   scope: NicScope,
   owned: OwnedNic | undefined,
@@ -55,6 +56,9 @@ export function targetOf(
     mainRoutes: mainRoutesOf(nic),
     ...formerOf(now, owned),
   }
+  const loaded = observed.networkdFiles?.[link.ifindex]
+  // networkd would remove the address that its client leased.
+  const isLeased = loaded !== undefined && !isOurNetworkFile(loaded)
   const byManager = isReadByNetworkManager(backend, observed)
   // NetworkManager adds these at boot.
   const hasLinkLocal = observed.routes.some(route => route.table === nic.table && isLinkLocalRoute(route))
@@ -66,7 +70,10 @@ export function targetOf(
     name: nic.name,
     mtu: nic.mtu ?? now.mtu,
     up: true,
-    addresses: [...foreign, ...nic.addresses],
+    addresses: [
+      ...foreign,
+      ...nic.addresses.map(address => (isLeased ? address : equivalentAddress(address, nic, now.addresses))),
+    ],
     routes: [...nic.routes.map(route => equivalentRoute(route, now.routes, byManager)), ...managerRoutes],
     rules: nic.rules.map(rule => equivalentRule(rule, now.rules)),
     nft: {},

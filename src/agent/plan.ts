@@ -260,7 +260,7 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
         : {}),
     }
     const now = nicState(before, link, scope)
-    const target = targetOf(nic, now, scope, owned, unitInput)
+    const target = targetOf(nic, link, now, scope, owned, unitInput)
     const changes = changesTowards(now, target)
     const mayReload = settings.takeover === 'dynamic' && before.networkdChanged === undefined
     const loaded = mayReload ? before.networkdFiles?.[link.ifindex] : undefined

@@ -48,7 +48,7 @@ export function differences(
     const address = addresses.find(entry => entry.cidr === cidr)
     if (!address) differ(`address ${cidr} is missing`)
     else if (address.dadFailed) differ(`another host uses ${cidr}`, 'AddressConflict')
-    else if (address.noPrefixRoute !== noPrefixRoute)
+    else if (address.noPrefixRoute !== noPrefixRoute && address.metric !== nic.prefixMetric)
       differ(`address ${cidr} ${noPrefixRoute ? 'lacks' : 'has'} the flag noprefixroute`)
   }
 

@@ -1,9 +1,7 @@
 /** Configures the NICs of a testbed with the real agent, and the request as the controller writes it. */
 import assert from 'node:assert/strict'
 import type { AgentInput } from '../../src/contract/agent-input.ts'
-import { environment } from '../../src/runtime/env.ts'
 import { type RigNode, requestedInterface } from '../rigs/host/node.ts'
-import { configureByHand } from './by-hand.ts'
 import type { NamespaceTestbed } from './namespace-testbed.ts'
 
 /** The networks of Pods and Services are left out on purpose: the rules must not depend on them. */
@@ -30,9 +28,7 @@ export async function runAgent(node: RigNode, input: Partial<AgentInput>): Promi
   return log
 }
 
-/** PACKETS_BY_HAND=true sets the rules by hand instead: rows that fail then are errors of the suite, not of the agent. */
 export async function configure(testbed: NamespaceTestbed): Promise<void> {
-  if (environment()['PACKETS_BY_HAND'] === 'true') configureByHand(testbed)
-  else await runAgent(testbed.node, requestOf(testbed.node))
+  await runAgent(testbed.node, requestOf(testbed.node))
   await testbed.finish()
 }

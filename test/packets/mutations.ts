@@ -45,8 +45,10 @@ const byOutput: readonly string[] = [
   'a client behind the gateway reaches a NodePort at A with a hostNetwork endpoint',
   'a client behind the gateway reaches a NodePort with a hostNetwork endpoint over UDP',
   "a client in another NIC's subnet reaches B",
+  "a client in the primary's subnet reaches A by the router",
   'a client on link reaches a NodePort at A with a hostNetwork endpoint',
   'a client on link reaches a NodePort with a hostNetwork endpoint over UDP',
+  "the node bound to A reaches the primary's subnet by the gateway",
   "the node bound to B reaches another NIC's subnet by the gateway",
   'the node reaches a Service with an endpoint in N',
 ]
@@ -71,17 +73,20 @@ const byChains: readonly string[] = [
   'a client behind the gateway reaches a VIP on no interface',
   'a client behind the gateway reaches an external IP',
   "a client in another NIC's subnet reaches B",
+  "a client in the primary's subnet reaches A by the router",
   "a client in the primary's subnet reaches a NodePort Local at A",
   'a client on link reaches a NodePort Local at the second NIC of the subnet',
   'a client on link reaches a NodePort at A with a hostNetwork endpoint',
   'a client on link reaches a NodePort with a hostNetwork endpoint over UDP',
   'a client on link reaches a VIP on no interface',
+  "the node bound to A reaches the primary's subnet by the gateway",
   "the node bound to B reaches another NIC's subnet by the gateway",
   'the node reaches a Service with an endpoint in N',
 ]
 /** The same with a NIC in the primary's subnet. */
 const byChainsReserved: readonly string[] = [
   'a client in N reaches a NodePort Local at P by the router only over IPv6',
+  "a client in N reaches the NIC in the primary's subnet by the router",
   'a client behind the gateway reaches a NodePort Cluster at A with a local Pod',
   'a client behind the gateway reaches a NodePort Cluster with a Pod of another node over UDP',
   'a client behind the gateway reaches a NodePort Local at A',
@@ -115,11 +120,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       'a client behind the gateway reaches a VIP on no interface',
       'a client behind the gateway reaches an external IP',
       "a client in another NIC's subnet reaches B",
+      "a client in the primary's subnet reaches A by the router",
       "a client in the primary's subnet reaches a NodePort Local at A",
       'a client on link reaches a NodePort Local at the second NIC of the subnet',
       'a client on link reaches a NodePort at A with a hostNetwork endpoint',
       'a client on link reaches a NodePort with a hostNetwork endpoint over UDP',
       'a client on link reaches a VIP on no interface',
+      "the node bound to A reaches the primary's subnet by the gateway",
       "the node bound to B reaches another NIC's subnet by the gateway",
       'the node reaches a Service with an endpoint in N',
     ],
@@ -143,25 +150,23 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     change: together(withoutRules(10_030, 10_039), withoutChains()),
     fails: [
       ...byChains,
-      "a client in the primary's subnet reaches A by the router",
       'a client on link reaches the second NIC of the subnet',
-      "the node bound to A reaches the primary's subnet by the gateway",
       'the node bound to the second NIC of the subnet reaches N',
       'the node bound to the second NIC reaches an address of N that a more specific route covers',
     ],
   },
-  'without the rules 10050+i: main first': {
+  'without the rules 10040+i and 10060+i: main first': {
     layout: shared,
-    change: withoutRules(10_050, 10_059),
+    change: together(withoutRules(10_040, 10_049), withoutRules(10_060, 10_069)),
     fails: [
       'a Pod reaches A of its node',
       'a Pod reaches a VIP of its node',
       'the node bound to A reaches a Pod of its own',
     ],
   },
-  'without the rules 10060+i and the nft tables: default route by own NIC': {
+  'without the rules 10050+i and the nft tables: default route by own NIC': {
     layout: shared,
-    change: together(withoutRules(10_060, 10_069), withoutChains()),
+    change: together(withoutRules(10_050, 10_059), withoutChains()),
     fails: [
       ...byChains,
       'a client behind the gateway reaches the second NIC of the subnet',
@@ -170,21 +175,21 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   'without the rules 10070+i: all else by the NIC': {
     layout: shared,
-    change: withoutRules(10_070, 10_078),
+    change: withoutRules(10_070, 10_079),
     fails: ['the node bound to a VIP on the NIC reaches a far host by the gateway'],
   },
-  'without the rule 10079: routes more specific than N': {
+  'without the rule 10090: routes more specific than N': {
     layout: shared,
     vpn: 'more specific routes into N',
-    change: withoutRules(10_079),
+    change: withoutRules(10_090),
     fails: [
       'IPv4: the node reaches an address of N that a more specific route covers',
       'the node bound to P reaches an address of N that a more specific route covers',
     ],
   },
-  'without the rule 10080: P to N by the primary': {
+  'without the rule 10091: P to N by the primary': {
     layout: shared,
-    change: withoutRules(10_080),
+    change: withoutRules(10_091),
     fails: [
       'IPv4: a client in N reaches P by the router',
       'IPv4: a client in N reaches a VIP of the primary by the router',
@@ -233,9 +238,11 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       'IPv4: a client behind the gateway reaches a NodePort at A with a hostNetwork endpoint',
       'IPv4: a client behind the gateway reaches a NodePort with a hostNetwork endpoint over UDP',
       'IPv4: a client behind the gateway reaches an external IP',
+      "IPv4: a client in the primary's subnet reaches A by the router",
       "IPv4: a client in the primary's subnet reaches a NodePort Local at A",
       'IPv4: a client on link reaches a NodePort at A with a hostNetwork endpoint',
       'IPv4: a client on link reaches a NodePort with a hostNetwork endpoint over UDP',
+      "IPv4: the node bound to A reaches the primary's subnet by the gateway",
       'IPv4: the node reaches a Service with an endpoint in N',
     ],
   },
@@ -293,7 +300,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   },
   "a NIC in the primary's subnet without the rules 10070+i and the nft tables": {
     layout: reserved,
-    change: together(withoutRules(10_070, 10_078), withoutChains()),
+    change: together(withoutRules(10_070, 10_079), withoutChains()),
     fails: [
       ...byChainsReserved,
       'a client behind the gateway reaches A',
@@ -308,14 +315,13 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     change: together(withoutRules(10_030, 10_039), withoutChains()),
     fails: [
       ...byChainsReserved,
-      "a client in N reaches the NIC in the primary's subnet by the router",
       "a client in the primary's subnet reaches the NIC in this subnet",
       "the node bound to the NIC in the primary's subnet reaches this subnet",
     ],
   },
-  "a NIC in the primary's subnet without the rules 10060+i and the nft tables": {
+  "a NIC in the primary's subnet without the rules 10050+i and the nft tables": {
     layout: reserved,
-    change: together(withoutRules(10_060, 10_069), withoutChains()),
+    change: together(withoutRules(10_050, 10_059), withoutChains()),
     fails: [
       ...byChainsReserved,
       "a client behind the gateway reaches the NIC in the primary's subnet",

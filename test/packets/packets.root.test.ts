@@ -2,7 +2,7 @@
  * What a node with extra NICs sends and receives, behind clouds with and without filters and beside other programs' routes, after
  * the agent configured the NICs. The table is in `table.ts`.
  *
- * Prints a line for each case with what it saw. PACKETS_BY_HAND=true sets the rules by hand instead of by the agent.
+ * Prints a line for each case with what it saw.
  */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'

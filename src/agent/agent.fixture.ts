@@ -9,6 +9,7 @@ import type { Address, Link, Observed, ObservedRoute, ObservedRule } from './obs
 import { hostPaths } from './paths.ts'
 import { type Plan, planRun } from './plan.ts'
 import { predictState } from './predict.ts'
+import { type Unit, withPurpose } from './unit.ts'
 
 export const primaryMac = 'fa:16:3e:ff:00:00'
 
@@ -73,6 +74,7 @@ export function aNode(nics: number, values: Partial<Observed> = {}): Observed {
     ),
     managers: {},
     neighbours: [],
+    nft: {},
     refusedAltnames: [],
     bootID: 'boot-1',
     ipv6: true,
@@ -113,13 +115,14 @@ export function planOf(observed: Observed, interfaces: readonly Interface[], env
   return planRun({ interfaces, nodeAddresses: ['10.0.0.10'], settings, paths: hostPaths, observed })
 }
 
-/** The node after the plan. */
+/** The node after a pass: what NICs shared before it is gone too. */
 export function afterPlan(
   observed: Observed,
   interfaces: readonly Interface[],
   env: Record<string, string> = {},
 ): Observed {
-  return predictState(observed, planOf(observed, interfaces, env).units)
+  const after = predictState(observed, planOf(observed, interfaces, env).units)
+  return predictState(after, withPurpose(planOf(after, interfaces, env).units, 'node'))
 }
 
 /** One line per unit. */
@@ -127,8 +130,17 @@ export function changesOf({ units }: Plan): string[] {
   return units.map(unit => `${unit.name}: ${unit.changes.map(describeChange).join('; ')}`)
 }
 
-/** Changes of the kernel except sysctls. */
-export function kernelChangesOf({ units }: Plan): string[] {
+/** Changes of NICs in the kernel, except sysctls. */
+export function kernelChangesOf(plan: Plan): string[] {
+  return kernelChanges(plan, unit => unit.purpose !== 'node')
+}
+
+/** Changes in the kernel of what all NICs share. */
+export function nodeChangesOf(plan: Plan): string[] {
+  return kernelChanges(plan, unit => unit.purpose === 'node')
+}
+
+function kernelChanges({ units }: Plan, isCounted: (unit: Unit) => boolean): string[] {
   const isKernel = ({ kind }: Change) => kind !== 'file' && kind !== 'sysctl'
-  return units.flatMap(unit => unit.changes.filter(isKernel).map(describeChange))
+  return units.filter(isCounted).flatMap(unit => unit.changes.filter(isKernel).map(describeChange))
 }

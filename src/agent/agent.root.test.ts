@@ -6,7 +6,16 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { after, suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ipWrapper } from '../../test/rigs/host/ip-wrapper.ts'
-import { kernelState, macsOf, routesInTable, rulesOfNic } from '../../test/rigs/host/kernel-state.ts'
+import {
+  kernelState,
+  macsOf,
+  mainRouteOf,
+  primaryRoutes,
+  routesInTable,
+  rulesOfNic,
+  sharedRules,
+  sharedRules6,
+} from '../../test/rigs/host/kernel-state.ts'
 import { diskOf, foreignState, nodeFactory, requestedInterface } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
@@ -43,20 +52,25 @@ suite('agent', { concurrency: 3 }, () => {
       main: [
         'default via 10.0.0.1 dev ens3',
         '10.0.0.0/24 dev ens3 proto kernel scope link src 10.0.0.10',
-        'fd00::/64 from :: dev multinic0 proto static metric 100 pref medium',
+        mainRouteOf(0, a.address, a.cidr),
+        mainRouteOf(1, b.address, b.cidr),
+        'fd00::/64 dev multinic0 proto static metric 20000 pref medium',
       ],
       rules: [
-        ...rulesOfNic(0, '10.100.0.10', '10.100.0.0/24'),
-        ...rulesOfNic(1, '10.101.0.10', '10.101.0.0/24'),
-        '10080: from fd00::10 lookup main suppress_prefixlength 0 proto static',
-        '10100: from fd00::10 lookup 100 proto static',
+        ...rulesOfNic(0, [a.cidr, 'fd00::/64']),
+        ...rulesOfNic(1, [b.cidr]),
+        ...sharedRules,
+        ...sharedRules6,
       ].sort(),
     })
+    assert.deepEqual(routesInTable(vm, 110), primaryRoutes([a.cidr, b.cidr]))
     assert.deepEqual(routesInTable(vm, 100), [
-      'default via 10.100.0.1 dev multinic0 proto static metric 100',
+      'default via 10.100.0.1 dev multinic0 proto static metric 100 onlink',
       '10.100.0.0/24 dev multinic0 proto static scope link src 10.100.0.10 metric 100',
     ])
     assert.deepEqual(Object.keys(diskOf(vm, path => path.includes('multinic'))), [
+      '/etc/multinic/multinic.nft',
+      '/etc/multinic/primary.batch',
       '/etc/netplan/90-multinic0.yaml',
       '/etc/netplan/91-multinic1.yaml',
       '/etc/sysctl.d/90-multinic0.conf',
@@ -65,6 +79,8 @@ suite('agent', { concurrency: 3 }, () => {
       '/etc/systemd/network/05-multinic0.network',
       '/etc/systemd/network/05-multinic1.link',
       '/etc/systemd/network/05-multinic1.network',
+      '/etc/systemd/system/multinic-nft.service',
+      '/etc/systemd/system/multinic-primary.service',
       '/etc/udev/rules.d/05-multinic0.rules',
       '/etc/udev/rules.d/05-multinic1.rules',
     ])
@@ -78,19 +94,20 @@ suite('agent', { concurrency: 3 }, () => {
     ] as const)
       assert.equal(vm.exec('cat', `/proc/sys/net/${setting}`).trim(), value, setting)
     assert.equal(foreignState(vm, macsOf(vm)), before)
-    assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['lock', 'nics'])
+    assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['lock', 'nics', 'node.json'])
     assert.match(vm.ip('link', 'show', `port-${b.macAddress.replaceAll(':', '')}`), /multinic1/)
 
-    // Traffic from the NIC's address reaches its gateway; without a source address the rule `to` applies.
+    // With a source the table of the NIC is used, without one the main table.
     vm.exec('ping', '-c1', '-W2', '-I', a.address, a.gateway)
     vm.exec('ping', '-c1', '-W2', b.gateway)
 
     const disk = () => Object.keys(diskOf(vm)).map(path => `${path} ${statSync(vm.path(path)).mtimeMs}`)
     const [files, state] = [disk(), kernelState(vm)]
     mkdirSync(vm.path('bin'))
-    writeFileSync(vm.path('bin/ip'), `#!/bin/sh\necho "$@" >> ${vm.path('commands')}\nexec /sbin/ip "$@"\n`, {
-      mode: 0o755,
-    })
+    const wrap = (program: string, script: string) =>
+      writeFileSync(vm.path(`bin/${program}`), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    wrap('ip', `echo "$@" >> ${vm.path('commands')}\nexec /sbin/ip "$@"`)
+    wrap('nft', `tee -a ${vm.path('scripts')} | /usr/sbin/nft "$@"`)
     const second = await vm.agent({ interfaces }, { PATH: `${vm.path('bin')}:/usr/sbin:/usr/bin:/sbin:/bin` })
     assert.equal(second.report?.verdict, 'Configured', second.log)
     assert.equal(second.report?.changed, 0, second.log)
@@ -100,6 +117,8 @@ suite('agent', { concurrency: 3 }, () => {
       '-6 -N -j -d -force -batch -',
       '',
     ])
+    const scripts = ['list tables', 'list table ip multinic', 'list table ip6 multinic']
+    assert.deepEqual(readFileSync(vm.path('scripts'), 'utf8').split('\n').filter(Boolean), scripts)
     assert.deepEqual(disk(), files)
     assert.deepEqual(kernelState(vm), state)
   })
@@ -120,11 +139,16 @@ suite('agent', { concurrency: 3 }, () => {
     assert.deepEqual(kernelState(vm), {
       links: ['lo up 65536', 'ens3 up 1500', 'multinic3 up 1400'],
       addresses: ['ens3 10.0.0.10/24', 'multinic3 10.100.0.77/24 noprefixroute'],
-      main: ['default via 10.0.0.1 dev ens3', '10.0.0.0/24 dev ens3 proto kernel scope link src 10.0.0.10'],
-      rules: rulesOfNic(3, '10.100.0.77', '10.100.0.0/24'),
+      main: [
+        'default via 10.0.0.1 dev ens3',
+        '10.0.0.0/24 dev ens3 proto kernel scope link src 10.0.0.10',
+        mainRouteOf(3, '10.100.0.77', a.cidr),
+      ],
+      // The mark stays that of the first index.
+      rules: [...rulesOfNic(3, [a.cidr], 0), ...sharedRules].sort(),
     })
     assert.deepEqual(routesInTable(vm, 100), [])
-    assert.equal(routesInTable(vm, 103)[0], 'default via 10.100.0.254 dev multinic3 proto static metric 103')
+    assert.equal(routesInTable(vm, 103)[0], 'default via 10.100.0.254 dev multinic3 proto static metric 103 onlink')
     assert.deepEqual(Object.keys(diskOf(vm, path => /netplan\/9/.test(path))), ['/etc/netplan/93-multinic3.yaml'])
   })
 
@@ -175,7 +199,8 @@ suite('agent', { concurrency: 3 }, () => {
     await eventually(() => assert.equal(kernelState(vm)['links']?.length, 3))
     const ran = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
-    assert.deepEqual(kernelState(vm)['rules'], rulesOfNic(0, a.address, a.cidr))
+    assert.deepEqual(kernelState(vm)['rules'], [...rulesOfNic(0, [a.cidr]), ...sharedRules].sort())
+    assert.deepEqual(routesInTable(vm, 110), primaryRoutes([a.cidr]))
     assert.deepEqual(Object.keys(diskOf(vm, path => /9\d-/.test(path) && !path.includes('backup'))), [
       '/etc/netplan/90-multinic0.yaml',
       '/etc/sysctl.d/90-multinic0.conf',
@@ -191,7 +216,7 @@ suite('agent', { concurrency: 3 }, () => {
     await eventually(() => assert.equal(kernelState(vm)['links']?.length, 3))
     const ran = await vm.agent({ interfaces: [requestedInterface(b, 0)] })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
-    assert.deepEqual(kernelState(vm)['rules'], rulesOfNic(0, b.address, b.cidr))
+    assert.deepEqual(kernelState(vm)['rules'], [...rulesOfNic(0, [b.cidr]), ...sharedRules].sort())
   })
 
   test('the agent configures the NICs that are present and waits for a late one', async () => {
@@ -251,7 +276,7 @@ suite('agent', { concurrency: 3 }, () => {
     ])
     assert.deepEqual(
       kernelState(vm)['rules'],
-      [...rulesOfNic(0, '10.101.0.10', '10.101.0.0/24'), ...rulesOfNic(1, '10.100.0.10', '10.100.0.0/24')].sort(),
+      [...rulesOfNic(0, [b.cidr], 1), ...rulesOfNic(1, [a.cidr], 0), ...sharedRules].sort(),
     )
     const again = await vm.agent({ interfaces: [requestedInterface(b, 0), requestedInterface(a, 1)] })
     assert.equal(again.report?.changed, 0, again.log)
@@ -287,7 +312,11 @@ suite('agent', { concurrency: 3 }, () => {
     assert.match(vm.ip('address', 'show', 'multinic0'), /10\.100\.0\.10\/24 .*\n +valid_lft forever/)
     assert.deepEqual(
       main?.filter(route => route.includes('10.10')),
-      ['default via 10.101.0.1 dev ens5 metric 200', '10.101.0.0/24 dev ens5 proto kernel scope link src 10.101.0.10'],
+      [
+        'default via 10.101.0.1 dev ens5 metric 200',
+        mainRouteOf(0, a.address, a.cidr),
+        '10.101.0.0/24 dev ens5 proto kernel scope link src 10.101.0.10',
+      ],
     )
   })
 
@@ -306,7 +335,7 @@ suite('agent', { concurrency: 3 }, () => {
     const ran = await run.done
     assert.deepEqual([ran.code, ran.report?.verdict], [0, 'Configured'], ran.log)
     assert.ok(kernelState(vm)['links']?.includes('multinic0 up 1450'))
-    assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['lock', 'nics'])
+    assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['lock', 'nics', 'node.json'])
   })
 
   const families = {

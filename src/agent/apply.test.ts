@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Family } from '../contract/address.ts'
 import { silent } from '../telemetry/log.ts'
 import { aNode, aRule } from './agent.fixture.ts'
 import { applyBestEffort, applyUnits } from './apply.ts'
-import type { Change, RuleSpec } from './change.ts'
+import type { Change, RouteSpec, RuleSpec } from './change.ts'
 import type { CommandResult, Host } from './host.ts'
 import { hostPaths } from './paths.ts'
 import type { Unit } from './unit.ts'
 
 const ok: CommandResult = { code: 0, stdout: '', stderr: '' }
 
-/** A kernel that refuses each of these commands once; what exists goes on to exist. */
+/** A kernel that refuses each of these commands once; what exists goes on to exist. It refuses a table of nft always. */
 function kernel(refuses: Record<string, string>): { host: Host; done: string[] } {
   const left = new Map(Object.entries(refuses))
   const done: string[] = []
@@ -27,6 +28,13 @@ function kernel(refuses: Record<string, string>): { host: Host; done: string[] }
         }
         done.push(line)
       }
+      return ok
+    },
+    async nft(script) {
+      const loaded = script.split('\n').filter(line => /^(delete )?table .*[^{]$/.test(line) || line.endsWith('{'))
+      const error = [...left].find(([text]) => text.startsWith('nft ') && script.includes(text.slice(4)))?.[1]
+      if (error) return { code: 1, stdout: '', stderr: `/dev/stdin:1:1-5: Error: ${error}\n` }
+      done.push(...loaded.filter(line => !line.startsWith('table') || line.endsWith('{')).map(line => `nft ${line}`))
       return ok
     },
     ipSession: unused,
@@ -78,9 +86,9 @@ async function run(units: Unit[], refuses: Record<string, string>, up = false) {
   const links = observed.links.map(link => ({ ...link, up }))
   const { host, done } = kernel(refuses)
   const context = { host, paths: hostPaths, log: silent }
-  const { failures, refusedAltnames } = await applyUnits(units, { ...observed, links }, context)
+  const { failures, ...refused } = await applyUnits(units, { ...observed, links }, context)
   const messages = [...failures].map(([group, { reason, message }]) => `${group} ${reason}: ${message}`)
-  return { failures: messages, refusedAltnames, done }
+  return { failures: messages, ...refused, done }
 }
 
 test('a command that fails fails its NIC; the other NICs continue', async () => {
@@ -141,22 +149,66 @@ test('new rules are added before old ones are removed, unless another NIC remove
   ])
 })
 
-test('a kernel without routes from a source fails no NIC; any other error of such a route does', async () => {
-  const route = {
-    family: 6,
-    table: 254,
-    destination: 'fd00::/64',
-    from: '::/128',
-    metric: 100,
-    onlink: false,
-    protocol: 4,
-  }
-  const units = [{ ...unit(0), changes: [{ kind: 'route', op: 'add', route } as Change] }]
-  const command = 'route add fd00::/64 from ::/128 dev if3 table 254 metric 100 protocol 4'
-  const without = await run(units, { [command]: 'Specifying source address requires IPV6_SUBTREES to be enabled' })
-  assert.deepEqual([without.failures, without.refusedAltnames], [[], ['::/128']])
-  const broken = await run(units, { [command]: 'No buffer space available' })
-  assert.equal(broken.failures.length, 1)
+const table = (family: Family, to: string | undefined, from?: string): Change => ({
+  ...{ kind: 'nft', family },
+  ...(from === undefined ? {} : { from }),
+  ...(to === undefined ? {} : { to }),
+})
+const ip4 = 'table ip multinic {\n}\n'
+const ip6 = 'table ip6 multinic {\n}\n'
+const node = (...changes: Change[]): Unit => {
+  const { ifindex: _, ...rest } = unit(-1, 'node')
+  return { ...rest, purpose: 'node', name: 'node', changes }
+}
+const marked: RuleSpec = { family: 4, from: '0.0.0.0/0', fwmark: '0x8/0x78', table: 100, priority: 10_000, protocol: 4 }
+
+test('tables of nftables are loaded before rules are added, and removed after rules are', async () => {
+  const commands = 'from 0.0.0.0/0 fwmark 0x8/0x78 lookup 100 priority 10000 protocol 4'
+  const added = await run([node(table(4, ip4), { kind: 'rule', op: 'add', rule: marked })], {})
+  assert.deepEqual(added.done, ['nft delete table ip multinic', 'nft table ip multinic {', `rule add ${commands}`])
+  const removed = await run([node({ kind: 'rule', op: 'remove', rule: marked }, table(4, undefined, ip4))], {})
+  assert.deepEqual(removed.done, [`rule del ${commands}`, 'nft delete table ip multinic'])
+  assert.deepEqual([...added.failures, ...removed.failures], [])
+})
+
+test('of two tables the one that the kernel accepts is loaded', async () => {
+  const refuses = { 'nft table ip6 multinic': 'Could not process rule: Operation not supported' }
+  const { done, failures, nftError } = await run([node(table(4, ip4), table(6, ip6))], refuses)
+  assert.deepEqual([done, failures], [['nft delete table ip multinic', 'nft table ip multinic {'], []])
+  assert.equal(nftError, 'Could not process rule: Operation not supported')
+})
+
+const nftErrors: Record<string, [error: string, supported: boolean]> = {
+  'has no nftables': ['Could not process rule: Operation not supported', false],
+  'lacks an expression': ['Could not process rule: No such file or directory', false],
+  'does not permit them': ['Operation not permitted (you must be root)', false],
+  'cannot use them at the moment': ['Could not process rule: Device or resource busy', true],
+}
+for (const [what, [error, supported]] of Object.entries(nftErrors))
+  test(`a kernel that ${what} ${supported ? 'fails what all NICs share, and no NIC' : 'fails nothing'}`, async () => {
+    const units = [node(table(4, ip4)), unit(0)]
+    const { failures, nftError, done } = await run(units, { 'nft table ip multinic': error })
+    assert.deepEqual(failures, supported ? [`node CommandFailed: nft: ${error}`] : [])
+    assert.equal(nftError, supported ? undefined : error)
+    assert.deepEqual(done, all(0))
+  })
+
+test('a route with the destination and metric of an old one replaces it, and a route that flows need is added first', async () => {
+  const route = (source: string, metric: number): RouteSpec => ({
+    ...{ family: 4, table: 254, destination: '10.1.0.0/24', source, metric, onlink: false, protocol: 4 },
+  })
+  const changes: Change[] = [
+    { kind: 'route', op: 'remove', route: route('10.1.0.1', 100), inPlace: true },
+    { kind: 'route', op: 'remove', route: route('10.1.0.1', 0) },
+    { kind: 'route', op: 'add', route: route('10.1.0.1', 20_000), early: true },
+    { kind: 'route', op: 'add', route: route('10.1.0.2', 100), inPlace: true },
+  ]
+  const { done } = await run([{ ...unit(0), changes }], {})
+  assert.deepEqual(done, [
+    'route add 10.1.0.0/24 dev if3 table 254 src 10.1.0.1 metric 20000 protocol 4',
+    'route del 10.1.0.0/24 dev if3 table 254 src 10.1.0.1 protocol 4',
+    'route replace 10.1.0.0/24 dev if3 table 254 src 10.1.0.2 metric 100 protocol 4',
+  ])
 })
 
 test('a rollback skips a rule that the kernel could confuse with a foreign one, and nothing else', async () => {

@@ -8,7 +8,7 @@ test('an empty environment gives the documented defaults', () => {
       policyRouting: true,
       tableBase: 100,
       metric: 100,
-      noPrefixRoute: true,
+      markMask: 0x78,
       arpSysctls: true,
       looseRpFilter: true,
       acceptRa: false,
@@ -29,7 +29,7 @@ test('every variable is parsed, in the notations that Helm charts use', () => {
     NETWORK_POLICY_ROUTING_ENABLED: 'False',
     NETWORK_ROUTING_TABLE_BASE: '300',
     NETWORK_ROUTE_METRIC: '0',
-    NETWORK_NOPREFIXROUTE: '0',
+    NETWORK_MARK_MASK: '0x1E000000',
     NETWORK_SET_ARP_SYSCTLS: 'off',
     NETWORK_SET_RP_FILTER_LOOSE: 'no',
     NETWORK_ACCEPT_RA: 'true',
@@ -50,7 +50,7 @@ test('every variable is parsed, in the notations that Helm charts use', () => {
     policyRouting: false,
     tableBase: 300,
     metric: 0,
-    noPrefixRoute: false,
+    markMask: 0x1e000000,
     arpSysctls: false,
     looseRpFilter: false,
     acceptRa: true,
@@ -105,3 +105,43 @@ test('the API server may be a host name, to be resolved later', () => {
   const { settings, errors } = parseSettings({ KUBERNETES_SERVICE_HOST: 'api.example.com' })
   assert.deepEqual([settings.apiServer, errors], ['api.example.com', []])
 })
+
+const masks: Record<string, number | undefined> = {
+  '0x78': 0x78,
+  '0xf': 0xf,
+  '0xF0000000': 0xf0000000,
+  '0x07800000': 0x7800000,
+  '0x7': undefined,
+  '0xf8': undefined,
+  '0x1b': undefined,
+  '0x0': undefined,
+  '0xe0000000': undefined,
+  '0x80000000': undefined,
+  '0xf00000000': undefined,
+  '120': undefined,
+  '0x78 ': undefined,
+}
+for (const [text, expected] of Object.entries(masks))
+  test(`the mark mask "${text}" is ${expected === undefined ? 'refused' : 'accepted'}`, () => {
+    const { settings, errors } = parseSettings({ NETWORK_MARK_MASK: text })
+    assert.equal(settings.markMask, expected ?? 0x78)
+    assert.deepEqual(
+      errors.map(({ path }) => path),
+      expected === undefined ? ['NETWORK_MARK_MASK'] : [],
+    )
+  })
+
+const bases: Record<string, boolean> = {
+  1: true,
+  242: true,
+  243: false,
+  253: false,
+  255: false,
+  256: true,
+  4294967285: true,
+  4294967286: false,
+}
+for (const [base, valid] of Object.entries(bases))
+  test(`tables from ${base} to ${Number(base) + 10} are ${valid ? 'accepted' : 'refused'}`, () => {
+    assert.equal(parseSettings({ NETWORK_ROUTING_TABLE_BASE: base }).errors.length, valid ? 0 : 1)
+  })

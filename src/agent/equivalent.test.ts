@@ -10,6 +10,7 @@ const ours = aRule({ from })
 /** Rules beside ours, and whether the kernel may remove them instead of ours. */
 const others = {
   'with a mark': [aRule({ from, plain: false }), true],
+  'with an incoming device': [aRule({ from, iif: 'lo' }), true],
   'with a destination': [aRule({ from, to: '172.16.0.0/12' }), true],
   'that suppresses routes': [aRule({ from, suppressPrefixLength: 0 }), true],
   'of another priority': [aRule({ from, plain: false, priority: 10_101 }), false],

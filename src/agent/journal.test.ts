@@ -8,7 +8,7 @@ import type { Host } from './host.ts'
 import { readJournal, writeJournal } from './journal.ts'
 import { parseRecord, recordText } from './ownership.ts'
 import { hostPaths } from './paths.ts'
-import { readRefusedAltnames, saveRefusedAltnames } from './refused-altnames.ts'
+import { readRefusals, saveRefusals } from './refusals-of-boot.ts'
 import type { Unit } from './unit.ts'
 
 /** A disk in memory. */
@@ -76,6 +76,19 @@ test('a rename with losses of another form is not read', () => {
   assert.deepEqual(readJournal(host, hostPaths), [{ bootID: 'boot-1', units: units.slice(0, 1) }])
 })
 
+test('tables of nftables and the unit that all NICs share are read back; a table without a family is not', () => {
+  const { host } = memoryHost()
+  const unit = (changes: object[]): Unit => ({
+    ...{ purpose: 'node', index: -1, name: 'node', macAddress: '', group: 'node' },
+    changes: changes as Change[],
+  })
+  const loaded = unit([{ kind: 'nft', family: 6, to: 'table ip6 multinic {\n}\n' }])
+  const removed = unit([{ kind: 'nft', family: 4, from: 'table ip multinic {\n}\n' }])
+  const units = [loaded, removed, unit([{ kind: 'nft', to: '' }]), unit([{ kind: 'unknown' }])]
+  writeJournal(host, hostPaths, { bootID: 'boot-1', units })
+  assert.deepEqual(readJournal(host, hostPaths), [{ bootID: 'boot-1', units: [loaded, removed] }])
+})
+
 test('a record keeps the keys of the first release', () => {
   const former = { name: 'ens4', mtu: 1500, up: false, sysctls: { 'ipv4.rp_filter': '0' }, managed: true as const }
   const record = { version: 1 as const, id: 0, mac: macAddress, table: 100, portId: 'port-0', addresses: [], former }
@@ -99,13 +112,28 @@ test('a record keeps the keys of the first release', () => {
 `
   assert.equal(recordText(record), onDisk)
   assert.deepEqual(parseRecord(onDisk), record)
+  const network = { family: 4 as const, cidr: '10.100.0.0/24' }
+  const marked = { name: 'multinic0', slot: 3, sources: [network], networks: [network] }
+  assert.deepEqual(parseRecord(recordText({ ...record, marked })), { ...record, marked })
 })
 
-test('refused altnames keep the keys of the first release, and are forgotten after a reboot', () => {
+test('what the kernel refused keeps the keys of the first release, and is forgotten after a reboot', () => {
   const { host, files } = memoryHost()
-  saveRefusedAltnames(host, hostPaths, 'boot-1', ['port-0'])
-  const onDisk = '{"bootId":"boot-1","altnames":["port-0"]}\n'
-  assert.deepEqual([...files], [['/var/lib/multinic/refused-altnames.json', onDisk]])
-  assert.deepEqual(readRefusedAltnames(host, hostPaths, 'boot-1'), ['port-0'])
-  assert.deepEqual(readRefusedAltnames(host, hostPaths, 'boot-2'), [])
+  const path = '/var/lib/multinic/refused-altnames.json'
+  saveRefusals(host, hostPaths, 'boot-1', { refusedAltnames: ['port-0'] })
+  assert.deepEqual([...files], [[path, '{"bootId":"boot-1","altnames":["port-0"]}\n']])
+  assert.deepEqual(readRefusals(host, hostPaths, 'boot-1'), { refusedAltnames: ['port-0'] })
+  const both = { refusedAltnames: ['port-0'], nftError: 'not supported' }
+  saveRefusals(host, hostPaths, 'boot-1', both)
+  assert.deepEqual([...files], [[path, '{"bootId":"boot-1","altnames":["port-0"],"nft":"not supported"}\n']])
+  assert.deepEqual(readRefusals(host, hostPaths, 'boot-1'), both)
+  assert.deepEqual(readRefusals(host, hostPaths, 'boot-2'), { refusedAltnames: [] })
 })
+
+const damaged = ['', 'null', '{', '{"bootId":"boot-1"}', '{"bootId":"boot-1","altnames":[],"nft":5}']
+for (const text of damaged)
+  test(`the record of what the kernel refused may be damaged: ${text}`, () => {
+    const { host, files } = memoryHost()
+    files.set('/var/lib/multinic/refused-altnames.json', text)
+    assert.deepEqual(readRefusals(host, hostPaths, 'boot-1'), { refusedAltnames: [] })
+  })

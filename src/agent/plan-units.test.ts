@@ -12,10 +12,11 @@ import {
   changesOf,
   kernelChangesOf,
   macOf,
+  nodeChangesOf,
   planOf,
   settingsFrom,
 } from './agent.fixture.ts'
-import { describeChange } from './change.ts'
+import { describeChange, ruleText } from './change.ts'
 import type { Link, Observed } from './observed.ts'
 import { recordPath } from './ownership.ts'
 import { hostPaths } from './paths.ts'
@@ -49,35 +50,33 @@ test('a NIC that is not in the guest is missing, and one that failed before is n
     [7],
   )
   assert.deepEqual(
-    planned.units.map(({ name }) => name),
-    ['multinic0'],
+    planned.units.map(({ purpose, name }) => `${purpose} ${name}`),
+    ['apply multinic0', 'node node'],
   )
   assert.equal(planned.refused.size, 0)
 })
 
+const elsewhere = anInterface(0, { address: '10.200.0.20', cidr: '10.200.0.0/24' })
+
 test('a new address replaces the old one with its rules, and rules of others stay', () => {
   const foreign = [
     aRule({ from: '192.168.7.7/32', priority: 5 }),
-    aRule({ from: '192.168.7.8/32', table: 77 }),
+    aRule({ from: '192.168.7.8/32', table: 77, priority: 10_060 }),
     aRule({ from: '192.168.7.9/32', table: 77, priority: 6 }),
-    aRule({ from: '10.100.0.20/32', plain: false }),
+    aRule({ from: '10.200.0.0/24', plain: false }),
   ]
-  const planned = planOf({ ...configured, rules: [...configured.rules, ...foreign] }, [
-    anInterface(0, { address: '10.100.0.20' }),
-  ])
+  const planned = planOf({ ...configured, rules: [...configured.rules, ...foreign] }, [elsewhere])
   assert.deepEqual(kernelChangesOf(planned), [
-    'remove rule from 10.100.0.10/32 lookup 100 priority 10100',
-    'remove rule from 10.100.0.10/32 to 10.0.0.0/24 lookup 100 priority 10060',
-    'remove rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 0 priority 10080',
-    'remove rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 24 priority 10040',
+    'remove rule from 10.100.0.0/24 iif lo lookup 100 priority 10070',
+    'remove rule from 10.100.0.0/24 iif lo lookup 254 suppress_prefixlength 7 priority 10060',
     'remove route 10.100.0.0/24 table 100 src 10.100.0.10 metric 100 protocol 4',
+    'remove route 10.100.0.0/24 table 254 src 10.100.0.10 metric 20000 protocol 4',
     'remove address 10.100.0.10/24 noprefixroute',
-    'add address 10.100.0.20/24 noprefixroute',
-    'add route 10.100.0.0/24 table 100 src 10.100.0.20 metric 100 protocol 4',
-    'add rule from 10.100.0.20/32 lookup 100 priority 10100',
-    'add rule from 10.100.0.20/32 to 10.0.0.0/24 lookup 100 priority 10060',
-    'add rule from 10.100.0.20/32 lookup 254 suppress_prefixlength 0 priority 10080',
-    'add rule from 10.100.0.20/32 lookup 254 suppress_prefixlength 24 priority 10040',
+    'add address 10.200.0.20/24 noprefixroute',
+    'add route 10.200.0.0/24 table 100 src 10.200.0.20 metric 100 protocol 4',
+    'add route 10.200.0.0/24 table 254 src 10.200.0.20 metric 20000 protocol 4',
+    'add rule from 10.200.0.0/24 iif lo lookup 100 priority 10070',
+    'add rule from 10.200.0.0/24 iif lo lookup 254 suppress_prefixlength 7 priority 10060',
   ])
   // Those with our table or one of our priorities are reported.
   assert.deepEqual(
@@ -87,34 +86,103 @@ test('a new address replaces the old one with its rules, and rules of others sta
         0,
         [
           'from 192.168.7.7/32 lookup 100 priority 5',
-          'from 192.168.7.8/32 lookup 77 priority 10100',
-          'from 10.100.0.20/32 lookup 100 priority 10100',
+          'from 192.168.7.8/32 lookup 77 priority 10060',
+          'from 10.200.0.0/24 lookup 100 priority 10100',
         ],
       ],
     ],
   )
   assert.deepEqual([...planOf(configured, [anInterface(0)]).foreignRules], [])
-  assert.deepEqual([...planOf(configured, [anInterface(0, { address: '10.100.0.20' })]).foreignRules], [])
+  assert.deepEqual([...planOf(configured, [elsewhere]).foreignRules], [])
+})
+
+test('another address of the same network keeps the rules, and replaces the routes in place', () => {
+  const { units } = planOf(configured, [anInterface(0, { address: '10.100.0.20' })])
+  const [unit = assert.fail()] = units
+  assert.deepEqual(
+    unit.changes.filter(({ kind }) => kind === 'rule'),
+    [],
+  )
+  assert.deepEqual(
+    unit.changes.flatMap(change =>
+      change.kind === 'route'
+        ? [[change.op, change.route.source, change.route.table, change.inPlace, change.early]]
+        : [],
+    ),
+    [
+      ['remove', '10.100.0.10', 100, true, undefined],
+      ['remove', '10.100.0.10', 254, true, undefined],
+      ['add', '10.100.0.20', 100, true, undefined],
+      ['add', '10.100.0.20', 254, true, undefined],
+    ],
+  )
+})
+
+test('a NIC that was configured gets its network in the main table before anything is removed', () => {
+  const old = { ...configured, routes: configured.routes.filter(({ metric }) => metric !== 20_000) }
+  const routes = planOf(old, [anInterface(0)]).units.flatMap(({ changes }) =>
+    changes.flatMap(change => (change.kind === 'route' && change.route.table === 254 ? [change] : [])),
+  )
+  assert.deepEqual(
+    routes.map(change => [describeChange(change), change.early]),
+    [['add route 10.100.0.0/24 table 254 src 10.100.0.10 metric 20000 protocol 4', true]],
+  )
 })
 
 test('a rule is stale when multinic set it for the NIC and no NIC needs it', () => {
-  const [accepted] = planOf(configured, [anInterface(0, { address: '10.100.0.20' })]).accepted
+  const old = { from: '10.100.0.0/24', iif: 'lo', priority: 10_070 }
+  const [accepted] = planOf(configured, [elsewhere]).accepted
   const isStale = accepted?.isStale ?? assert.fail('refused')
-  assert.equal(isStale(aRule({ from: '10.100.0.10/32' })), true)
-  assert.equal(isStale(aRule({ from: '10.100.0.20/32' })), false)
+  assert.equal(isStale(aRule(old)), true)
+  assert.equal(isStale(aRule({ ...old, from: '10.200.0.0/24' })), false)
+  assert.equal(isStale(aRule({ ...old, priority: 10_071 })), false)
   assert.equal(isStale(aRule({ from: '192.168.7.7/32' })), false)
   const [fresh] = planOf(aNode(1), [anInterface(0)]).accepted
-  assert.equal(fresh?.isStale(aRule({ from: '10.100.0.10/32' })), false)
+  assert.equal(fresh?.isStale(aRule(old)), false)
+})
+
+test('rules and routes of an older agent are replaced by those of this one', () => {
+  const rules = [
+    aRule({ from: '10.100.0.10/32' }),
+    aRule({ from: '10.100.0.10/32', to: '10.0.0.0/24', priority: 10_060 }),
+    aRule({ from: '10.100.0.10/32', table: 254, suppressPrefixLength: 0, priority: 10_080 }),
+    aRule({ from: '0.0.0.1/31', to: '10.100.0.0/24', priority: 32_516 }),
+  ]
+  const route = aRoute(3, 'fd00:1::/64', { from: '::/128', metric: 100, protocol: 4 })
+  const path = recordPath(hostPaths, macOf(0))
+  const record = {
+    ...recordOf(configured),
+    rules: rules.map(ruleText),
+    mainRoutes: ['fd00:1::/64 from ::/128 table 254 metric 100 protocol 4'],
+  }
+  const { marked: _, ...older } = record
+  const file = { ...(configured.files[path] ?? assert.fail('no record')), text: JSON.stringify(older) }
+  const observed: Observed = {
+    ...configured,
+    rules,
+    routes: [...configured.routes.filter(({ metric }) => metric !== 20_000), route],
+    files: { ...configured.files, [path]: file },
+  }
+  assert.deepEqual(kernelChangesOf(planOf(observed, [anInterface(0)])), [
+    ...rules.map(rule => `remove rule ${ruleText(rule)}`),
+    'remove route fd00:1::/64 from ::/128 table 254 metric 100 protocol 4',
+    'add route 10.100.0.0/24 table 254 src 10.100.0.10 metric 20000 protocol 4',
+    'add rule from 10.100.0.0/24 iif lo lookup 100 priority 10070',
+    'add rule from 10.100.0.0/24 iif lo lookup 254 suppress_prefixlength 7 priority 10060',
+    'add rule from 0.0.0.0/0 fwmark 0x8/0x78 lookup 100 priority 10000',
+  ])
 })
 
 test('another base of the tables moves routes and rules, and both tables are ours', () => {
   const planned = planOf(configured, [anInterface(0)], { NETWORK_ROUTING_TABLE_BASE: '300' })
   assert.deepEqual([...planned.tables], [100, 300])
   const changes = kernelChangesOf(planned)
-  assert.ok(changes.includes('remove route 0.0.0.0/0 via 10.100.0.1 table 100 metric 100 protocol 4'))
-  assert.ok(changes.includes('add route 0.0.0.0/0 via 10.100.0.1 table 300 metric 100 protocol 4'))
-  assert.ok(changes.includes('add rule from 10.100.0.10/32 lookup 300 priority 10300'))
-  assert.ok(!changes.some(line => /address|rename|altname/.test(line)))
+  assert.ok(changes.includes('remove route 0.0.0.0/0 via 10.100.0.1 table 100 metric 100 onlink protocol 4'))
+  assert.ok(changes.includes('add route 0.0.0.0/0 via 10.100.0.1 table 300 metric 100 onlink protocol 4'))
+  assert.ok(changes.includes('add rule from 10.100.0.0/24 iif lo lookup 300 priority 10070'))
+  assert.ok(changes.includes('add rule from 0.0.0.0/0 fwmark 0x8/0x78 lookup 300 priority 10000'))
+  assert.ok(!changes.some(line => /address|rename|altname|table 254/.test(line)))
+  assert.ok(nodeChangesOf(planned).includes('add route 10.100.0.0/24 via 10.0.0.1 table 310 onlink protocol 2'))
 })
 
 test('NICs whose tables move onto each other are planned one after the other', () => {
@@ -143,7 +211,9 @@ test('a NIC that gets another index takes its record along and leaves no files b
     '/etc/systemd/network/05-multinic1.link',
     '/etc/systemd/network/05-multinic1.network',
     '/var/lib/multinic/nics/fa163e000001.json',
+    '/var/lib/multinic/node.json',
   ])
+  assert.equal(recordOf(moved).marked.slot, 0, 'labels of open connections go on to mean this NIC')
   assert.deepEqual(recordOf(moved).former, recordOf(configured).former)
   assert.deepEqual(moved.links.find(({ ifindex }) => ifindex === 3)?.altnames, ['port-1'])
   assert.deepEqual(changesOf(planOf(moved, request)), [])
@@ -180,6 +250,7 @@ test('NICs that exchange their indexes are in one group, and keep the files of b
       ['apply', 'multinic0', units[1]?.group],
       ['apply', 'multinic1', units[0]?.group],
       ['apply', 'multinic2', 'multinic2'],
+      ['node', 'node', 'node'],
     ],
   )
   const after = afterPlan(both, request)
@@ -203,13 +274,12 @@ test('the networks of a refused NIC are networks of the node', () => {
 })
 
 test('the network of a NIC that is being removed is free, and that of one which carries the default route is not', () => {
-  const env = { NETWORK_NOPREFIXROUTE: 'false' }
-  const both = afterPlan(aNode(2), [anInterface(0), anInterface(1)], env)
+  const both = afterPlan(aNode(2), [anInterface(0), anInterface(1)])
   const connected = { ...both, routes: [...both.routes, aRoute(4, '10.101.0.0/24', { protocol: 2 })] }
   const here = anInterface(0, { address: '10.101.0.20', cidr: '10.101.0.0/24', gateway: '10.101.0.1' })
-  assert.deepEqual(planOf(connected, [here], env).accepted[0]?.nic.onlyBound, [])
+  assert.deepEqual(planOf(connected, [here]).accepted[0]?.nic.onlyBound, [])
   const carrying = { ...connected, routes: [...connected.routes, aRoute(4, 'default', { gateway: '10.250.0.1' })] }
-  const planned = planOf(carrying, [here, anInterface(1)], env)
+  const planned = planOf(carrying, [here, anInterface(1)])
   assert.deepEqual([...planned.refused.keys()], [1])
   assert.deepEqual(planned.accepted[0]?.nic.onlyBound, [
     { network: '10.101.0.0/24', because: 'overlaps 10.101.0.0/24 on multinic1 in the main table' },
@@ -254,7 +324,11 @@ test('the record has all that a removal needs', () => {
   const record = recordOf(afterPlan(aNode(1), [anInterface(0, { addresses: ['fd00::10/64'] })]))
   assert.deepEqual([record.id, record.mac, record.table, record.portId], [0, macOf(0), 100, 'port-0'])
   assert.deepEqual(record.addresses, ['10.100.0.10/24', 'fd00::10/64'])
-  assert.deepEqual(record.mainRoutes, ['fd00::/64 from ::/128 table 254 metric 100 protocol 4'])
+  assert.deepEqual(record.mainRoutes, [
+    '10.100.0.0/24 table 254 src 10.100.0.10 metric 20000 protocol 4',
+    'fd00::/64 table 254 metric 20000 protocol 4',
+  ])
+  assert.deepEqual([record.marked.name, record.marked.slot], ['multinic0', 0])
   assert.deepEqual([record.former.name, record.former.mtu, record.former.up], ['ens4', 1500, false])
   const { portId: _, ...bare } = anInterface(0)
   const observed = afterPlan(aNode(1), [bare])
@@ -294,74 +368,4 @@ test('sysctls stay as they are if nobody knows their former values', () => {
   assert.deepEqual(arpChanges(without('/etc/sysctl.d/90-multinic0.conf', configured)), [])
   assert.deepEqual(arpChanges(without(recordPath(hostPaths, macOf(0)), configured)), [])
   assert.deepEqual(arpChanges(afterPlan(withLink({ name: 'multinic3' }), [anInterface(0)])), [])
-})
-
-const directories = [hostPaths.networkManager, hostPaths.state]
-const managed = aNode(1, { managers: { 3: 'other' }, directories })
-const profile = '/etc/NetworkManager/system-connections/multinic0.nmconnection'
-const v6 = [anInterface(0, { addresses: ['fd00::10/64'] })]
-const linkLocal = 'add route fe80::/64 table 100 metric 1024 protocol 2'
-
-test('NetworkManager releases a NIC of its own first, and keeps one with our profile unless more than a file changes', () => {
-  assert.equal(linesOf(planOf(managed, [anInterface(0)]))[0], 'release from NetworkManager')
-  const ours = { ...afterPlan(managed, [anInterface(0)]), managers: { 3: 'ours' as const } }
-  assert.deepEqual(linesOf(planOf(ours, [anInterface(0)])), [])
-  assert.deepEqual(linesOf(planOf(without(profile, ours), [anInterface(0)])), [`write ${profile}`])
-  assert.deepEqual(linesOf(planOf(withLink({ mtu: 1300 }, ours), [anInterface(0)])), [
-    'release from NetworkManager',
-    'mtu 1300 to 1450',
-  ])
-})
-
-test('with NetworkManager a NIC with IPv6 gets the link-local route that NetworkManager adds at boot, once', () => {
-  assert.ok(linesOf(planOf(managed, v6)).includes(linkLocal))
-  assert.ok(!linesOf(planOf(managed, [anInterface(0)])).includes(linkLocal))
-  assert.ok(!linesOf(planOf(aNode(1), v6)).includes(linkLocal), 'networkd does not')
-  const present = aRoute(3, 'fe80::/64', { table: 100, protocol: 2, metric: 256 })
-  const after = afterPlan(managed, v6)
-  assert.ok(!linesOf(planOf({ ...after, routes: [...after.routes, present] }, v6)).includes(linkLocal))
-  const elsewhere = aRoute(3, 'fe80::/64', { table: 254, protocol: 2, metric: 256 })
-  assert.ok(linesOf(planOf({ ...managed, routes: [...managed.routes, elsewhere] }, v6)).includes(linkLocal))
-})
-
-test('what NetworkManager leaves of its own link-local address goes, and the kernel’s stays', () => {
-  const left = anAddress(3, 'fe80::1234/64', { linkLocal: true, noPrefixRoute: true })
-  const derived = anAddress(3, 'fe80::f816:3eff:fe00:1/64', { linkLocal: true, noPrefixRoute: true })
-  const route = aRoute(3, 'fe80::/64', { protocol: 2, metric: 1024 })
-  const lines = (node: Observed) =>
-    linesOf(
-      planOf({ ...node, addresses: [...node.addresses, left, derived], routes: [...node.routes, route] }, [
-        anInterface(0),
-      ]),
-    ).filter(line => line.startsWith('remove'))
-  assert.deepEqual(lines(managed), [
-    'remove route fe80::/64 table 254 metric 1024 protocol 2',
-    'remove address fe80::1234/64 noprefixroute',
-  ])
-  assert.deepEqual(lines(aNode(1)), [])
-})
-
-test('a NIC that networkd still configures by a file of others is handed over by writing ours again', () => {
-  const network = '/etc/systemd/network/05-multinic0.network'
-  const lines = (more: Partial<Observed>, env: Record<string, string> = {}) =>
-    linesOf(planOf({ ...configured, ...more }, [anInterface(0)], env))
-  const loaded = { networkdFiles: { 3: '/run/systemd/network/10-netplan-all.network' } }
-  assert.deepEqual(lines(loaded), [`rewrite ${network}`])
-  assert.deepEqual(lines({ networkdFiles: { 3: network } }), [])
-  assert.deepEqual(lines({ ...loaded, networkdChanged: '/etc/systemd/network/20-ens3.network' }), [])
-  assert.deepEqual(lines(loaded, { NETWORK_TAKEOVER: 'refuse' }), [])
-})
-
-test('an IPv6 link-local address that is requested is ours, and others stay with the kernel', () => {
-  const request = [anInterface(0, { addresses: ['fe80::77/64'] })]
-  const after = afterPlan(aNode(1), request)
-  const own = after.addresses.map(entry => (entry.cidr === 'fe80::77/64' ? { ...entry, linkLocal: true } : entry))
-  const kernel = anAddress(3, 'fe80::f816:3eff:fe00:1/64', { linkLocal: true })
-  assert.deepEqual(changesOf(planOf({ ...after, addresses: [...own, kernel] }, request)), [])
-  assert.deepEqual(
-    kernelChangesOf(planOf({ ...after, addresses: [...own, kernel] }, [anInterface(0)])).filter(line =>
-      line.includes('address '),
-    ),
-    ['remove address fe80::77/64 noprefixroute'],
-  )
 })

@@ -5,7 +5,6 @@ import { canonicalJson } from '../contract/hash.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import {
   afterPlan,
-  aLink,
   aNode,
   anAddress,
   anInterface,
@@ -13,6 +12,7 @@ import {
   changesOf,
   kernelChangesOf,
   macOf,
+  nodeChangesOf,
   planOf,
   primaryMac,
   settingsFrom,
@@ -24,35 +24,49 @@ import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
 import { predictState } from './predict.ts'
 import { planRollback } from './rollback-plan.ts'
+import { withPurpose } from './unit.ts'
 import { differences } from './verify.ts'
 
-test('a new NIC gets name, MTU, address, link up, routes, rules and files, in this order', () => {
-  assert.deepEqual(changesOf(planOf(aNode(1), [anInterface(0)])), [
-    `multinic0: ${[
-      'ipv4.arp_ignore 0 to 1',
-      'ipv4.arp_announce 0 to 2',
-      'ipv4.rp_filter 0 to 2',
-      'ipv6.accept_ra 1 to 0',
-      'ipv6.autoconf 1 to 0',
-      'rename ens4 to multinic0',
-      'mtu 1500 to 1450',
-      'add address 10.100.0.10/24 noprefixroute',
-      'link up',
-      'add route 10.100.0.0/24 table 100 src 10.100.0.10 metric 100 protocol 4',
-      'add route 0.0.0.0/0 via 10.100.0.1 table 100 metric 100 protocol 4',
-      'add rule from 10.100.0.10/32 lookup 100 priority 10100',
-      'add rule from 10.100.0.10/32 to 10.0.0.0/24 lookup 100 priority 10060',
-      'add rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 0 priority 10080',
-      'add rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 24 priority 10040',
-      'add rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 100 priority 32516',
-      'add altname port-0',
-      'write /etc/netplan/90-multinic0.yaml',
-      'write /etc/systemd/network/05-multinic0.link',
-      'write /etc/systemd/network/05-multinic0.network',
-      'write /etc/sysctl.d/90-multinic0.conf',
-      'write /var/lib/multinic/nics/fa163e000001.json',
-    ].join('; ')}`,
-  ])
+test('a new NIC gets name, MTU, address, link up, routes, rules and files, in this order, and the node what NICs share', () => {
+  const [nic, node, ...others] = changesOf(planOf(aNode(1), [anInterface(0)]))
+  assert.deepEqual(
+    [nic, ...others],
+    [
+      `multinic0: ${[
+        'ipv4.arp_ignore 0 to 1',
+        'ipv4.arp_announce 0 to 2',
+        'ipv4.rp_filter 0 to 2',
+        'ipv6.accept_ra 1 to 0',
+        'ipv6.autoconf 1 to 0',
+        'rename ens4 to multinic0',
+        'mtu 1500 to 1450',
+        'add address 10.100.0.10/24 noprefixroute',
+        'link up',
+        'add route 10.100.0.0/24 table 100 src 10.100.0.10 metric 100 protocol 4',
+        'add route 10.100.0.0/24 table 254 src 10.100.0.10 metric 20000 protocol 4',
+        'add route 0.0.0.0/0 via 10.100.0.1 table 100 metric 100 onlink protocol 4',
+        'add rule from 10.100.0.0/24 iif lo lookup 100 priority 10070',
+        'add rule from 10.100.0.0/24 iif lo lookup 254 suppress_prefixlength 7 priority 10060',
+        'add rule from 0.0.0.0/0 fwmark 0x8/0x78 lookup 100 priority 10000',
+        'add altname port-0',
+        'write /etc/netplan/90-multinic0.yaml',
+        'write /etc/systemd/network/05-multinic0.link',
+        'write /etc/systemd/network/05-multinic0.network',
+        'write /etc/sysctl.d/90-multinic0.conf',
+        'write /var/lib/multinic/nics/fa163e000001.json',
+      ].join('; ')}`,
+    ],
+  )
+  const shared = (node ?? '').split('; ')
+  assert.deepEqual(
+    shared.filter(line => !line.startsWith('add rule ')),
+    [
+      'node: add nft table ip multinic',
+      'add route 10.100.0.0/24 via 10.0.0.1 table 110 onlink protocol 2',
+      'write /var/lib/multinic/node.json',
+    ],
+  )
+  assert.ok(shared.includes('add rule from 0.0.0.0/0 fwmark 0x58/0x78 lookup 110 priority 10010'))
 })
 
 test('a NIC in the desired state needs no change', () => {
@@ -87,18 +101,18 @@ test('an address that DHCP configured is adopted: it stays, without its route in
   ])
 })
 
-/** The rules for packets without a source. */
-const unboundRulesOf = (plan: ReturnType<typeof planOf>) =>
-  kernelChangesOf(plan).filter(line => /^add (rule |route .* )from (0\.0\.0\.1\/31|::\/128)/.test(line))
+/** The routes by which packets without a source find a NIC. */
+const mainRoutesOf = (plan: ReturnType<typeof planOf>) =>
+  kernelChangesOf(plan).filter(line => /^add route .* table 254 /.test(line))
 
 test('packets without a source use the longest prefix first, then the NIC with the lowest index', () => {
   const subnet = { cidr: '10.100.0.0/24', gateway: '10.100.0.1' }
   const requested = [1, 2].map(id => anInterface(id, { ...subnet, address: `10.100.0.1${id}` }))
   const longer = { address: '10.100.0.200', cidr: '10.100.0.192/26', gateway: '10.100.0.193' }
-  assert.deepEqual(unboundRulesOf(planOf(aNode(4), [...requested, anInterface(3, longer)])), [
-    'add rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 101 priority 32517',
-    'add rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 102 priority 32518',
-    'add rule from 0.0.0.1/31 to 10.100.0.192/26 lookup 103 priority 32499',
+  assert.deepEqual(mainRoutesOf(planOf(aNode(4), [...requested, anInterface(3, longer)])), [
+    'add route 10.100.0.0/24 table 254 src 10.100.0.11 metric 20001 protocol 4',
+    'add route 10.100.0.0/24 table 254 src 10.100.0.12 metric 20002 protocol 4',
+    'add route 10.100.0.192/26 table 254 src 10.100.0.200 metric 20003 protocol 4',
   ])
 })
 
@@ -106,17 +120,6 @@ const reserved: Record<string, { observed?: Partial<Observed>; env?: Record<stri
   'the subnet of the primary NIC': {
     observed: { routes: [aRoute(2, '10.100.0.0/24', { protocol: 2 })] },
     because: 'overlaps 10.100.0.0/24 on ens3 in the main table',
-  },
-  'a network with a more specific route in the main table': {
-    observed: { routes: [aRoute(2, '10.100.0.128/25')] },
-    because: 'overlaps 10.100.0.128/25 on ens3 in the main table',
-  },
-  'a network inside the network of a bridge': {
-    observed: {
-      links: [...aNode(1).links, aLink({ ifindex: 9, name: 'cni0', kind: 'bridge' })],
-      routes: [aRoute(9, '10.0.0.0/8')],
-    },
-    because: 'overlaps 10.0.0.0/8 on cni0 in the main table',
   },
   'the network of the API server': {
     env: { KUBERNETES_SERVICE_HOST: '10.100.0.99' },
@@ -128,10 +131,16 @@ const reserved: Record<string, { observed?: Partial<Observed>; env?: Record<stri
   },
 }
 for (const [name, { observed, env, because }] of Object.entries(reserved)) {
-  test(`packets without a source do not use a NIC for ${name}`, () => {
+  test(`packets without a source do not use a NIC for ${name}, nor do other sources in its network`, () => {
     const planned = planOf(aNode(1, observed), [anInterface(0)], env)
-    assert.deepEqual(unboundRulesOf(planned), [])
+    assert.deepEqual(mainRoutesOf(planned), [])
     assert.deepEqual(planned.accepted[0]?.nic.onlyBound, [{ network: '10.100.0.0/24', because }])
+    const rules = kernelChangesOf(planned).filter(line => line.startsWith('add rule'))
+    assert.ok(
+      rules.every(line => /^add rule from (10\.100\.0\.10\/32|0\.0\.0\.0\/0 fwmark) /.test(line)),
+      rules.join(),
+    )
+    assert.deepEqual(planned.node.routes, new Map())
   })
 }
 
@@ -152,10 +161,10 @@ test('a requested route serves packets without a source, unless it covers an add
     serviceCIDRs: ['10.96.0.0/16', 'fd00:96::/112'],
   }
   const planned = planRun({ ...input, settings: settingsFrom(), paths: hostPaths, observed: aNode(1) })
-  assert.deepEqual(unboundRulesOf(planned), [
-    'add rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 100 priority 32516',
-    'add rule from 0.0.0.1/31 to 172.16.0.0/12 lookup 100 priority 32636',
-    'add rule from 0.0.0.1/31 to 10.1.2.3/32 lookup 100 priority 32436',
+  assert.deepEqual(mainRoutesOf(planned), [
+    'add route 10.100.0.0/24 table 254 src 10.100.0.10 metric 20000 protocol 4',
+    'add route 172.16.0.0/12 via 10.100.0.254 table 254 metric 20100 onlink protocol 4',
+    'add route 10.1.2.3/32 via 10.100.0.254 table 254 metric 20100 onlink protocol 4',
   ])
   assert.deepEqual(
     planned.accepted[0]?.nic.onlyBound.map(({ network, because }) => `${network} ${because}`),
@@ -168,72 +177,42 @@ test('a requested route serves packets without a source, unless it covers an add
   )
 })
 
-test('IPv6 packets without a source use a route in the main table that no other packet matches', () => {
-  const requested = anInterface(0, {
-    addresses: ['fd00:1::10/64'],
-    routes: [
-      { destination: 'fd00:2::/48', nexthop: 'fe80::1' },
-      { destination: 'fd00:3::/48', nexthop: 'fd00:1::1' },
-    ],
-  })
-  const planned = planOf(aNode(1), [requested])
-  assert.deepEqual(unboundRulesOf(planned), [
-    'add route fd00:1::/64 from ::/128 table 254 metric 100 protocol 4',
-    'add route fd00:2::/48 from ::/128 via fe80::1 table 254 metric 100 protocol 4',
-    'add route fd00:3::/48 from ::/128 via fd00:1::1 table 254 metric 100 onlink protocol 4',
-    'add rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 100 priority 32516',
-  ])
-  // The kernel selects the first NIC for the router, and refuses it on the second one.
-  const shared = planOf(aNode(2), [requested, anInterface(1, { addresses: ['fd00:1::11/64'] })])
-  assert.deepEqual(shared.accepted[0]?.nic.onlyBound, [
-    { network: 'fd00:3::/48', because: 'has the router fd00:1::1, which is also in the network of another NIC' },
-  ])
-})
-
-test('on a kernel without routes from a source, IPv6 packets without a source do not use the NIC', () => {
-  const refusing = aNode(1, { refusedAltnames: ['::/128'] })
-  const requested = anInterface(0, { addresses: ['fd00:1::10/64'] })
-  const planned = planOf(refusing, [requested])
-  assert.deepEqual(unboundRulesOf(planned), ['add rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 100 priority 32516'])
-  assert.deepEqual(planned.accepted[0]?.nic.onlyBound, [
-    { network: 'fd00:1::/64', because: 'needs a kernel with CONFIG_IPV6_SUBTREES' },
-  ])
-  // The run in which the kernel refuses the route is no failure either.
-  const [accepted] = planOf(aNode(1), [requested]).accepted
-  assert.ok(accepted)
-  const after = { ...afterPlan(refusing, [requested]), links: afterPlan(aNode(1), [requested]).links }
-  assert.deepEqual(differences(accepted.nic, accepted.link.ifindex, after), [])
-})
-
-test('packets from a NIC use it for every network of the main table over another NIC that the node configured', () => {
+test('the rules of a NIC do not depend on the routes of the node', () => {
   const routes = [
     ...aNode(1).routes,
     aRoute(2, '10.30.0.0/16', { gateway: '10.0.0.254', protocol: 16 }),
-    aRoute(2, '10.31.0.0/16', { gateway: '10.0.0.1' }),
     aRoute(2, '192.0.2.1/32', { protocol: 4 }),
-    // Not configured by the node, but one per node of the cluster.
     aRoute(2, '10.244.7.0/24', { gateway: '10.0.0.7' }),
-    aRoute(2, '169.254.169.254/32', { gateway: '10.0.0.2', protocol: 16 }),
+    aRoute(2, '10.100.0.64/26', { gateway: '10.0.0.7' }),
   ]
-  const rules = kernelChangesOf(planOf(aNode(1, { routes }), [anInterface(0)])).filter(line =>
-    line.startsWith('add rule from 10.100.0.10'),
-  )
-  assert.deepEqual(rules, [
-    'add rule from 10.100.0.10/32 lookup 100 priority 10100',
-    'add rule from 10.100.0.10/32 to 10.30.0.0/16 lookup 100 priority 10060',
-    'add rule from 10.100.0.10/32 to 10.31.0.0/16 lookup 100 priority 10060',
-    'add rule from 10.100.0.10/32 to 10.0.0.0/24 lookup 100 priority 10020',
-    'add rule from 10.100.0.10/32 to 192.0.2.1/32 lookup 100 priority 9980',
-    'add rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 0 priority 10080',
-    'add rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 16 priority 10040',
-    'add rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 24 priority 10000',
+  const [few, many] = [aNode(1), aNode(1, { routes })].map(node => planOf(node, [anInterface(0)]))
+  assert.ok(few && many)
+  assert.deepEqual(kernelChangesOf(many), kernelChangesOf(few))
+  assert.deepEqual(nodeChangesOf(many), nodeChangesOf(few))
+})
+
+test('what NICs share before a pass stays until the pass has ended', () => {
+  const [before, changed] = [anInterface(0), anInterface(0, { address: '10.200.0.10', cidr: '10.200.0.0/24' })]
+  const configured = afterPlan(aNode(1), [before])
+  const during = planOf(configured, [changed])
+  assert.deepEqual(nodeChangesOf(during), [
+    'replace nft table ip multinic',
+    'add route 10.200.0.0/24 via 10.0.0.1 table 110 onlink protocol 2',
   ])
+  const table = during.node.nft[4] ?? ''
+  assert.match(table, /elements = \{ 10\.100\.0\.0\/24 : goto from0, 10\.200\.0\.0\/24 : goto from0 \}/)
+  const end = predictState(configured, during.units)
+  assert.deepEqual(nodeChangesOf(planOf(end, [changed])), [
+    'replace nft table ip multinic',
+    'remove route 10.100.0.0/24 via 10.0.0.1 table 110 onlink protocol 2',
+  ])
+  assert.deepEqual(changesOf(planOf(afterPlan(configured, [changed]), [changed])), [])
 })
 
 test('an IPv6 gateway may be the address of the network itself', () => {
   const requested = anInterface(0, { address: 'fd00::10', cidr: 'fd00::/64', gateway: 'fd00::' })
   const lines = kernelChangesOf(planOf(aNode(1), [requested])).filter(line => line.includes('via'))
-  assert.deepEqual(lines, ['add route ::/0 via fd00:: table 100 metric 100 protocol 4'])
+  assert.deepEqual(lines, ['add route ::/0 via fd00:: table 100 metric 100 onlink protocol 4'])
 })
 
 test('an altname that the kernel refused is not tried again before the next boot', () => {
@@ -249,7 +228,7 @@ test('the subnet of the primary NIC stays reserved when the primary NIC is reque
   ]
   const planned = planOf(aNode(2), requested)
   assert.deepEqual([...planned.refused.keys()], [1])
-  assert.deepEqual(unboundRulesOf(planned), [])
+  assert.deepEqual(mainRoutesOf(planned), [])
 })
 
 test('an orphaned NIC that now carries the default route keeps its state and its files', () => {
@@ -340,7 +319,7 @@ test('sysctls that are no longer desired are restored, accept_ra_defrtr first', 
   assert.deepEqual(planOf(managed, [anInterface(0)], env).units, [])
 })
 
-test('from any state to any other: the desired state is reached, a second plan is empty, and a rollback restores the first', () => {
+test('from any state to any other: the desired state is reached, a second plan removes only what the pass needed, and a rollback restores the first', () => {
   fc.assert(
     fc.property(anyRequest, anyRequest, (first, second) => {
       const start = afterPlan(aNode(5), first)
@@ -348,7 +327,9 @@ test('from any state to any other: the desired state is reached, a second plan i
       const end = predictState(start, planned.units)
       for (const { nic, link } of planned.accepted) assert.deepEqual(differences(nic, link.ifindex, end), [])
       assert.equal(planned.accepted.length, second.length)
-      assert.deepEqual(changesOf(planOf(end, second)), [])
+      const trim = planOf(end, second).units
+      assert.deepEqual(withPurpose(trim, 'node'), trim)
+      assert.deepEqual(changesOf(planOf(predictState(end, trim), second)), [])
       const rollback = planRollback(planned.units, end)
       assert.deepEqual(rollback.conflicts, [])
       assert.deepEqual(comparable(predictState(end, rollback.units)), comparable(start))

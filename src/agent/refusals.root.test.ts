@@ -4,7 +4,14 @@
 import assert from 'node:assert/strict'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { after, suite, test } from 'node:test'
-import { kernelState, macsOf, routesInTable, rulesOfNic } from '../../test/rigs/host/kernel-state.ts'
+import {
+  kernelState,
+  macsOf,
+  primaryRoutes,
+  routesInTable,
+  rulesOfNic,
+  sharedRules,
+} from '../../test/rigs/host/kernel-state.ts'
 import { diskOf, foreignState, nodeFactory, requestedInterface } from '../../test/rigs/host/node.ts'
 import { eventually } from '../../test/support/eventually.ts'
 
@@ -87,7 +94,8 @@ suite('refusals and failures', { concurrency: 3 }, () => {
     )
     assert.deepEqual(ran.report?.undone, ['multinic0'])
     assert.deepEqual(kernelState(vm)['links'], ['lo up 65536', 'ens3 up 1500', 'ens4 down 1500', 'multinic1 up 1450'])
-    assert.deepEqual(kernelState(vm)['rules'], rulesOfNic(1, b.address, b.cidr))
+    assert.deepEqual(kernelState(vm)['rules'], [...rulesOfNic(1, [b.cidr]), ...sharedRules].sort())
+    assert.deepEqual(routesInTable(vm, 110), primaryRoutes([b.cidr]))
     assert.deepEqual(routesInTable(vm, 100), [])
     assert.equal(vm.exec('cat', '/proc/sys/net/ipv4/conf/ens4/arp_ignore').trim(), '0')
     assert.deepEqual(Object.keys(diskOf(vm, path => path.includes('multinic0'))), [])
@@ -129,7 +137,7 @@ suite('refusals and failures', { concurrency: 3 }, () => {
     assert.ok(edited && gone)
     writeFileSync(edited, 'edited')
     rmSync(gone)
-    vm.ip('rule', 'del', 'from', a.address, 'lookup', '100', 'priority', '10100')
+    vm.ip('rule', 'del', 'from', a.cidr, 'iif', 'lo', 'lookup', '100', 'priority', '10070')
     const disk = diskOf(vm)
     const all = await vm.agent({ mode: 'check', interfaces: [requestedInterface(a, 0)] })
     assert.deepEqual(
@@ -137,7 +145,7 @@ suite('refusals and failures', { concurrency: 3 }, () => {
       [
         'Drifted',
         [
-          `add rule from ${a.address}/32 lookup 100 priority 10100`,
+          `add rule from ${a.cidr} iif lo lookup 100 priority 10070`,
           'mtu 1300 to 1450',
           `rewrite ${edited}`,
           `write ${gone}`,

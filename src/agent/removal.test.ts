@@ -1,6 +1,7 @@
 /** NICs that are no longer requested: what they lose, what they get back, and when they stay as they are. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Interface } from '../contract/interfaces.ts'
 import { afterPlan, aLink, aNode, anAddress, anInterface, changesOf, macOf, planOf } from './agent.fixture.ts'
 import { describeChange } from './change.ts'
 import type { Link, Observed } from './observed.ts'
@@ -17,17 +18,17 @@ const onLink = (values: Partial<Link>): Observed => ({
   links: configured.links.map(link => (link.ifindex === 3 ? { ...link, ...values } : link)),
 })
 const text = (content: string, uid = 0) => ({ text: content, mode: 0o600, uid, gid: 0 })
-const removalOf = (observed: Observed) =>
-  planOf(observed, []).units.flatMap(({ changes }) => changes.map(describeChange))
+/** Without what all NICs share. */
+const unitsOf = (observed: Observed, requested: readonly Interface[] = []) =>
+  planOf(observed, requested).units.filter(({ purpose }) => purpose !== 'node')
+const removalOf = (observed: Observed) => unitsOf(observed).flatMap(({ changes }) => changes.map(describeChange))
 const kernelChanges = (observed: Observed) =>
   removalOf(observed).filter(line => /^(link|rename|mtu|remove address)/.test(line))
 
 const rules = [
-  'remove rule from 10.100.0.10/32 lookup 100 priority 10100',
-  'remove rule from 10.100.0.10/32 to 10.0.0.0/24 lookup 100 priority 10060',
-  'remove rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 0 priority 10080',
-  'remove rule from 10.100.0.10/32 lookup 254 suppress_prefixlength 24 priority 10040',
-  'remove rule from 0.0.0.1/31 to 10.100.0.0/24 lookup 100 priority 32516',
+  'remove rule from 10.100.0.0/24 iif lo lookup 100 priority 10070',
+  'remove rule from 10.100.0.0/24 iif lo lookup 254 suppress_prefixlength 7 priority 10060',
+  'remove rule from 0.0.0.0/0 fwmark 0x8/0x78 lookup 100 priority 10000',
 ]
 const files = [
   'remove /etc/netplan/90-multinic0.yaml',
@@ -38,12 +39,13 @@ const files = [
 ]
 
 test('a removed NIC loses all that is ours and gets its former name, MTU and sysctls back', () => {
-  const [unit, ...others] = planOf(configured, []).units
+  const [unit, ...others] = unitsOf(configured)
   assert.deepEqual(others, [])
   assert.deepEqual(unit?.changes.map(describeChange), [
     ...rules,
     'remove route 10.100.0.0/24 table 100 src 10.100.0.10 metric 100 protocol 4',
-    'remove route 0.0.0.0/0 via 10.100.0.1 table 100 metric 100 protocol 4',
+    'remove route 10.100.0.0/24 table 254 src 10.100.0.10 metric 20000 protocol 4',
+    'remove route 0.0.0.0/0 via 10.100.0.1 table 100 metric 100 onlink protocol 4',
     'remove address 10.100.0.10/24 noprefixroute',
     'remove altname port-0',
     'link down',
@@ -205,9 +207,10 @@ test('an old record does not remove the files of the NIC that has its index now'
   const now = afterPlan(aNode(2), request)
   const path = recordPath(hostPaths, macOf(0))
   const old = configured.files[path] ?? assert.fail('no record')
-  const planned = planOf({ ...now, files: { ...now.files, [path]: old } }, request)
   assert.deepEqual(
-    planned.units.flatMap(({ changes }) => changes.filter(({ kind }) => kind === 'file').map(describeChange)),
+    unitsOf({ ...now, files: { ...now.files, [path]: old } }, request).flatMap(({ changes }) =>
+      changes.filter(({ kind }) => kind === 'file').map(describeChange),
+    ),
     ['remove /var/lib/multinic/nics/fa163e000001.json'],
   )
 })
@@ -221,26 +224,26 @@ test('a copy of our file at an index that nobody uses goes, and the NIC keeps it
 })
 
 test('a stray file goes with the rules that it names', () => {
-  const { text: original } = configured.files['/etc/netplan/90-multinic0.yaml'] ?? assert.fail('no file')
-  const stray = text(original.replace(/ +macaddress: .*\n/, ''))
-  const observed = aNode(1, { rules: configured.rules, files: { '/etc/netplan/95-multinic5.yaml': stray } })
-  assert.ok(removalOf(observed).includes('remove rule from 10.100.0.10/32 lookup 100 priority 10100'))
-  assert.equal(removalOf(observed).at(-1), 'remove /etc/netplan/95-multinic5.yaml')
+  const { text: original } = configured.files['/etc/systemd/network/05-multinic0.network'] ?? assert.fail('no file')
+  const stray = text(original.replace(/MACAddress=.*\n/, ''))
+  const observed = aNode(1, { rules: configured.rules, files: { '/etc/systemd/network/05-multinic5.network': stray } })
+  assert.ok(removalOf(observed).includes('remove rule from 10.100.0.0/24 iif lo lookup 100 priority 10070'))
+  assert.equal(removalOf(observed).at(-1), 'remove /etc/systemd/network/05-multinic5.network')
 })
 
 test('a NIC that gets the index of a stray file overwrites it, and reports the rules that it names', () => {
-  const { text: original } = configured.files['/etc/netplan/90-multinic0.yaml'] ?? assert.fail('no file')
-  const stray = text(original.replace(/ +macaddress: .*\n/, ''))
-  const rule = configured.rules.filter(({ priority }) => priority === 10_100)
-  const observed = aNode(1, { rules: rule, files: { '/etc/netplan/95-multinic5.yaml': stray } })
+  const { text: original } = configured.files['/etc/systemd/network/05-multinic0.network'] ?? assert.fail('no file')
+  const stray = text(original.replace(/MACAddress=.*\n/, ''))
+  const rule = configured.rules.filter(({ priority }) => priority === 10_070)
+  const observed = aNode(1, { rules: rule, files: { '/etc/systemd/network/05-multinic5.network': stray } })
   const planned = planOf(observed, [anInterface(5, { macAddress: macOf(0) })], { NETWORK_ROUTING_TABLE_BASE: '95' })
   assert.ok(!changesOf(planned).some(line => line.includes('remove rule')))
-  assert.deepEqual(planned.foreignRules.get(5), ['from 10.100.0.10/32 lookup 100 priority 10100'])
+  assert.deepEqual(planned.foreignRules.get(5), ['from 10.100.0.0/24 iif lo lookup 100 priority 10070'])
 })
 
 test('a NIC that gives its index to another one leaves the files without a MAC address to it', () => {
   const before = afterPlan(aNode(2), [anInterface(0)])
-  const { units } = planOf(before, [anInterface(0, { macAddress: macOf(1) })])
+  const units = unitsOf(before, [anInterface(0, { macAddress: macOf(1) })])
   assert.deepEqual(
     units.map(({ purpose, changes }) => [
       purpose,
@@ -294,6 +297,7 @@ test('a NIC that gets the index of a removed one gets its name and files too', (
     '/etc/systemd/network/05-multinic0.link',
     '/etc/systemd/network/05-multinic0.network',
     '/var/lib/multinic/nics/fa163e000002.json',
+    '/var/lib/multinic/node.json',
   ])
   assert.deepEqual(changesOf(planOf(after, request)), [])
 })
@@ -315,9 +319,8 @@ test('a stray file of an index that nobody uses goes, and a foreign one stays', 
 
 test('NICs that are requested stay, whatever else is removed', () => {
   const two = afterPlan(aNode(2), [anInterface(0), anInterface(1)])
-  const planned = planOf(two, [anInterface(1)])
   assert.deepEqual(
-    planned.units.map(({ purpose, name }) => `${purpose} ${name}`),
+    unitsOf(two, [anInterface(1)]).map(({ purpose, name }) => `${purpose} ${name}`),
     ['remove multinic0'],
   )
 })

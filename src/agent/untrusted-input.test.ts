@@ -10,18 +10,22 @@ import { aNode, anInterface, macOf, settingsFrom } from './agent.fixture.ts'
 import { type Change, ipCommand, isKernelChange } from './change.ts'
 import { backends } from './config.ts'
 import { parseInput } from './input.ts'
+import { nodeFiles, nodeRecordPath } from './node-files.ts'
 import { filesOfIndex, recordPath } from './ownership.ts'
 import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
 
 const ip = '[0-9a-f.:]+'
 const cidr = `${ip}/\\d+`
+const mark = '(0|0x[0-9a-f]+)/0x[0-9a-f]+'
 /** All commands that `ip` may get. */
 const allowedCommands = [
   'link set dev if3 (name multinic\\d|mtu \\d+|up)',
   `address add ${cidr}( brd \\+)? dev if3 noprefixroute`,
-  `route add ${cidr}( from ::/128)?( via ${ip})? dev if3 table \\d+( src ${ip})? metric \\d+( onlink)? protocol [24]`,
-  `rule add from ${cidr}( to ${cidr})? lookup \\d+( suppress_prefixlength \\d+)? priority \\d+ protocol 4`,
+  `route add ${cidr}( via ${ip})? dev if3 table \\d+( src ${ip})?( metric \\d+)?( onlink)? protocol [24]`,
+  `rule add from ${cidr}( to ${cidr})?( iif lo| fwmark ${mark})? lookup \\d+( suppress_prefixlength \\d+)? priority \\d+ protocol [24]`,
+  // What NICs share: which rules packets skip.
+  `rule add (not )?from ${cidr}( iif lo)?( fwmark ${mark})? (goto \\d+|nop) priority \\d+ protocol 2`,
   'link property add dev if3 altname [A-Za-z0-9][A-Za-z0-9._-]*',
 ].map(line => new RegExp(`^${line}$`))
 
@@ -80,15 +84,24 @@ function changesOf(nic: object): Change[] | undefined {
   )
 }
 
-const ours = new Set([...filesOfIndex(hostPaths, 0), recordPath(hostPaths, macOf(0))])
+const ours = new Set([...filesOfIndex(hostPaths, 0), recordPath(hostPaths, macOf(0)), ...nodeFiles(hostPaths)])
+const recordKeys = ['routes', 'rules', 'version']
 /** Only a comment and the altname contain free text. */
 const fixedLines = (text: string) => text.split('\n').filter(line => !/^(#|AlternativeName=)/.test(line))
 const filesIn = (changes: readonly Change[]) =>
   changes.flatMap(change => (change.kind === 'file' && change.to ? [[change.path, change.to.text] as const] : []))
 
+const nftElement = `"(multinic\\d|ens3)"( : goto enter\\d)?|${ip}(/\\d+)? : goto (from|mark)\\d`
+const nftElements = new RegExp(`^\\t\\telements = \\{ (${nftElement})(, (${nftElement}))* \\}$`)
+const nftLines = (changes: readonly Change[]) =>
+  changes.flatMap(change => (change.kind === 'nft' ? (change.to ?? '').split('\n') : []))
+
 test('no value of any field becomes a command, an option or a line', () => {
-  const harmless = new Map(filesIn(changesOf({ ...good, routes: [route] }) ?? []))
-  assert.equal(harmless.size, 12)
+  const usual = changesOf({ ...good, routes: [route] }) ?? []
+  const harmless = new Map(filesIn(usual))
+  assert.equal(harmless.size, 17)
+  const knownLines = new Set(nftLines(usual))
+  assert.ok(knownLines.size > 40)
   let accepted = 0
   fc.assert(
     fc.property(hostile, nic => {
@@ -101,9 +114,11 @@ test('no value of any field becomes a command, an option or a line', () => {
           line,
         )
       }
+      for (const line of nftLines(changes)) assert.ok(knownLines.has(line) || nftElements.test(line), line)
       for (const [path, text] of filesIn(changes)) {
         assert.ok(ours.has(path), path)
-        if (path.endsWith('.json')) assert.equal(JSON.parse(text).portId, (nic as WireInterface).portId)
+        if (path === nodeRecordPath(hostPaths)) assert.deepEqual(Object.keys(JSON.parse(text)).sort(), recordKeys)
+        else if (path.endsWith('.json')) assert.equal(JSON.parse(text).portId, (nic as WireInterface).portId)
         else if (nic.portId !== good.portId) assert.deepEqual(fixedLines(text), fixedLines(harmless.get(path) ?? ''))
         for (const line of text.split('\n').filter(each => each.startsWith('AlternativeName=')))
           assert.match(line, /^AlternativeName=[A-Za-z0-9][A-Za-z0-9._-]*$/)

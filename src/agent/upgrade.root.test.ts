@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { after, suite, test } from 'node:test'
 import { pingStream } from '../../test/rigs/host/cloud.ts'
-import { kernelState, rulesOfNic } from '../../test/rigs/host/kernel-state.ts'
+import { kernelState, rulesOfNic, sharedRules } from '../../test/rigs/host/kernel-state.ts'
 import { diskOf, nodeFactory, requestedInterface } from '../../test/rigs/host/node.ts'
 
 const node = nodeFactory(after)
@@ -34,11 +34,11 @@ suite('upgrade from the Go implementation', { concurrency: 2 }, () => {
     assert.deepEqual((await Promise.all(streams.map(stream => stream.stop()))).flat(), [], 'no ping is lost')
     assert.doesNotMatch(ran.log, /rename/)
     assert.doesNotMatch(ran.log, /link down/)
-    assert.deepEqual(kernelState(vm)['rules'], rulesOfNic(0, '10.100.0.10', '10.100.0.0/24'))
-    assert.match(readFileSync(vm.path('etc/netplan/90-multinic0.yaml'), 'utf8'), /10\.100\.0\.10\/32/)
+    assert.deepEqual(kernelState(vm)['rules'], [...rulesOfNic(0, [a.cidr]), ...sharedRules].sort())
+    assert.match(readFileSync(vm.path('etc/netplan/90-multinic0.yaml'), 'utf8'), /metric: 20000/)
   })
 
-  test('with NetworkManager, its keyfile, .link file and rule are adopted', async () => {
+  test('with NetworkManager, its keyfile and .link file are adopted, and its rule is replaced', async () => {
     const keyfiles = '/etc/NetworkManager/system-connections'
     const vm = await node({ nics: 1 })
     const [a] = vm.nics
@@ -58,14 +58,12 @@ suite('upgrade from the Go implementation', { concurrency: 2 }, () => {
       `rule add from ${a.address}/32 table 100 priority 10100`,
     ])
       vm.ip(...line.split(' '))
+    const stream = await pingStream(vm.fabric, a.address)
     const ran = await vm.agent({ interfaces: [requestedInterface(a, 0)] })
     assert.equal(ran.report?.verdict, 'Configured', ran.log)
+    assert.deepEqual(await stream.stop(), [], 'no ping is lost')
     assert.doesNotMatch(ran.log, /rename|link down/)
-    // Adopted as it is: packets find it at every moment.
-    assert.deepEqual(
-      kernelState(vm)['rules']?.map(rule => rule.replace(' proto static', '')),
-      rulesOfNic(0, '10.100.0.10', '10.100.0.0/24').map(rule => rule.replace(' proto static', '')),
-    )
+    assert.deepEqual(kernelState(vm)['rules'], [...rulesOfNic(0, [a.cidr]), ...sharedRules].sort())
     // Exactly one file of each kind: the old keyfile would add a second profile at the next boot.
     assert.deepEqual(Object.keys(diskOf(vm, path => path.includes('multinic0'))), [
       `${keyfiles}/multinic0.nmconnection`,

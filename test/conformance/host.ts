@@ -41,6 +41,8 @@ const mounted: [path: string, target: string][] = [
   ['/etc/systemd/network', '/etc/systemd/network'],
   ['/etc/sysctl.d', '/etc/sysctl.d'],
   ['/etc/udev/rules.d', '/etc/udev/rules.d'],
+  ['/etc/multinic', '/etc/multinic'],
+  ['/etc/systemd/system', '/etc/systemd/system'],
   ['/var/lib', '/var/lib/multinic'],
   ['/proc/sys/net', '/host/proc/sys/net'],
   ['/proc/sys/kernel/random/boot_id', '/host/boot_id'],
@@ -162,15 +164,26 @@ export function hostConformance(implementation: HostImplementation): void {
   }
   interface RuleView {
     priority: number
+    not?: null
     src: string
-    dst?: string
-    dstlen?: number
-    table: string
+    srclen?: number
+    iif?: string
+    fwmark?: string
+    fwmask?: string
+    table?: string
+    suppress_prefixlen?: number
+    goto?: number
   }
   async function rules(on: SandboxNode): Promise<string[]> {
     const all = await fabric.machine.ipJson<RuleView>(on.namespace, ['rule', 'show'])
-    return all.map(({ priority, src, dst, dstlen, table }) =>
-      [`${priority}: from ${src}`, ...(dst ? [`to ${dst}/${dstlen}`] : []), `lookup ${table}`].join(' '),
+    return all.map(rule =>
+      [
+        `${rule.priority}: from ${rule.src}${rule.srclen === undefined ? '' : `/${rule.srclen}`}`,
+        ...(rule.iif === undefined ? [] : [`iif ${rule.iif}`]),
+        ...(rule.fwmark === undefined ? [] : [`fwmark ${rule.fwmark}/${rule.fwmask}`]),
+        rule.table === undefined ? `goto ${rule.goto ?? 'none'}` : `lookup ${rule.table}`,
+        ...(rule.suppress_prefixlen === undefined ? [] : [`suppress_prefixlength ${rule.suppress_prefixlen}`]),
+      ].join(' '),
     )
   }
   async function files(on: SandboxNode): Promise<string[]> {
@@ -178,7 +191,8 @@ export function hostConformance(implementation: HostImplementation): void {
     return all.filter(path => path.includes('multinic') && !path.includes('backup')).sort()
   }
   async function all(on: SandboxNode): Promise<unknown> {
-    return [await links(on), await routes(on, 'main'), await routes(on, '100'), await rules(on), await files(on)]
+    const tables = [await routes(on, 'main'), await routes(on, '100'), await routes(on, '110')]
+    return [await links(on), ...tables, await rules(on), await files(on)]
   }
   /** Attaches ports for one case. Detaches them and cleans up afterwards, even when the case fails. */
   async function withPorts(
@@ -235,13 +249,17 @@ export function hostConformance(implementation: HostImplementation): void {
         'default via 10.10.0.1 dev multinic0',
       ])
       assert.deepEqual(
-        (await rules(on)).filter(rule => rule.endsWith('lookup 100')),
+        (await rules(on)).filter(rule => /lookup (100|110)|10060/.test(rule)),
         [
-          `10060: from ${ipAddress} to 10.0.0.0/24 lookup 100`,
-          `10100: from ${ipAddress} lookup 100`,
-          '32516: from 0.0.0.1 to 10.10.0.0/24 lookup 100',
+          '10000: from all fwmark 0x8/0x78 lookup 100',
+          '10010: from all fwmark 0x58/0x78 lookup 110',
+          '10060: from 10.10.0.0/24 iif lo lookup main suppress_prefixlength 7',
+          '10070: from 10.10.0.0/24 iif lo lookup 100',
+          '10091: from 10.0.0.0/24 iif lo lookup 110 suppress_prefixlength 0',
         ],
       )
+      assert.deepEqual(await routes(on, '110'), ['10.10.0.0/24 via 10.0.0.1 dev ens3'])
+      assert.ok((await routes(on, 'main')).includes(`10.10.0.0/24 dev multinic0 src ${ipAddress}`))
       assert.ok((await files(on)).includes('netplan/90-multinic0.yaml'))
 
       const made = await all(on)

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { AgentInput } from '../../../src/contract/agent-input.ts'
 import { bundled } from './bundle.ts'
 import { macsOf } from './kernel-state.ts'
-import { busCall } from './killable-host.ts'
+import { busCall, tableChange } from './killable-host.ts'
 import { makeNetworkManagerHost, startNetworkManager } from './network-manager.ts'
 import { createNode, foreignState, type RigNic } from './node.ts'
 
@@ -60,6 +60,7 @@ async function killOnNode(
         kinds.some(kind => kind.startsWith(busCall)),
         networkManager === true,
       )
+      assert.ok(kinds.includes(tableChange), 'no step changes the tables of nftables')
     }
     assert.equal(foreignState(node, macsOf(node)), before)
   } finally {

@@ -78,6 +78,7 @@ async function state(): Promise<string> {
       observed.routes.filter(route => route.table !== 255 && !route.destination.startsWith('fe80')),
     ),
     ...linesOf('rule', observed.rules),
+    ...linesOf('nft', Object.entries(observed.nft)),
     ...linesOf('sysctl', Object.entries(observed.sysctls)),
     ...linesOf('manager', Object.entries(observed.managers)),
     ...linesOf('file', Object.entries(observed.files)),

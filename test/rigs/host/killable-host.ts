@@ -1,6 +1,6 @@
 /**
  * A host that kills the agent and its process group with SIGKILL after a number of steps. Every line of a batch, every
- * write and every D-Bus call that changes something is a step. Waits are short.
+ * transaction of nft, every write and every D-Bus call that changes something is a step. Waits are short.
  */
 import type { Host } from '../../../src/agent/host.ts'
 
@@ -15,6 +15,9 @@ const changingMethods = [
 
 /** Begins the kinds of D-Bus calls. */
 export const busCall = 'call'
+
+/** The kind of a transaction of nft. */
+export const tableChange = 'nft'
 
 /** Steps of the same kind differ only in numbers: one for each NIC, for example. */
 const kindOf = (text: string) => text.replace(/[0-9a-f]{12}|\d+/g, '#')
@@ -39,6 +42,12 @@ export function killableHost(host: Host, allowed: number, kinds: string[] = []):
       const result = possible.length > 0 ? await host.ip(args, possible) : { code: 0, stdout: '', stderr: '' }
       if (possible.length < lines.length) killGroup()
       return result
+    },
+    async nft(script) {
+      if (script.startsWith('list ')) return host.nft(script)
+      if (kinds.length >= allowed) killGroup()
+      kinds.push(tableChange)
+      return host.nft(script)
     },
     async connect(path) {
       const stream = await host.connect(path)

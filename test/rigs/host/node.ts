@@ -13,6 +13,7 @@ import { environment } from '../../../src/runtime/env.ts'
 import { eventually } from '../../support/eventually.ts'
 import { bundled } from './bundle.ts'
 import { makeDisk } from './disk.ts'
+import { type Entry, foreignTables, ownState } from './own-state.ts'
 
 export interface RigNic {
   name: string
@@ -193,8 +194,6 @@ export function requestedInterface(
   }
 }
 
-type Entry = Record<string, unknown>
-
 function jsonOf(node: RigNode, ...args: string[]): Entry[] {
   return JSON.parse(node.ip('-N', '-j', '-d', ...args) || '[]') as Entry[]
 }
@@ -206,35 +205,18 @@ function devicesOf(links: readonly Entry[], macAddresses: readonly string[]): Se
   return new Set(links.filter(link => macAddresses.includes(String(link['address']))).map(link => link['ifname']))
 }
 
-/** Rules, one JSON text each, that select neither an address nor a route of our devices, whatever their priority is. */
-export function foreignRules(node: RigNode, ourMacAddresses: readonly string[]): string[] {
+function readOwnState(node: RigNode, macAddresses: readonly string[]) {
   const links = jsonOf(node, 'address', 'show')
-  const ours = devicesOf(links, ourMacAddresses)
-  const addresses = links
-    .filter(link => ours.has(link['ifname']))
-    .flatMap(link => (link['addr_info'] as Entry[]).map(({ local }) => local))
   const routes = bothFamilies(family => jsonOf(node, family, 'route', 'show', 'table', 'all'))
-  const destinations = new Set(
-    routes.filter(route => ours.has(route['dev'])).map(route => `${route['dst']} ${route['table']}`),
-  )
-  const isOurs = ({
-    src,
-    srclen: _,
-    dst,
-    dstlen,
-    table,
-    priority: __,
-    protocol: ___,
-    suppress_prefixlen: ____,
-    ...more
-  }: Entry) => {
-    if (Object.keys(more).length > 0) return false
-    return src === 'all' || src === '0.0.0.1'
-      ? destinations.has(`${dst}${dstlen === undefined ? '' : `/${dstlen}`} ${table}`)
-      : addresses.includes(src)
-  }
+  const ours = devicesOf(links, macAddresses)
+  return { links, routes, ours, ...ownState(links, routes, ours) }
+}
+
+/** Rules, one JSON text each, that select neither packets of our devices nor marks of ours, whatever their priority is. */
+export function foreignRules(node: RigNode, ourMacAddresses: readonly string[]): string[] {
+  const { isOurRule } = readOwnState(node, ourMacAddresses)
   return bothFamilies(family =>
-    jsonOf(node, family, 'rule', 'list').flatMap(rule => (isOurs(rule) ? [] : `${family} ${JSON.stringify(rule)}`)),
+    jsonOf(node, family, 'rule', 'list').flatMap(rule => (isOurRule(rule) ? [] : `${family} ${JSON.stringify(rule)}`)),
   )
 }
 
@@ -247,16 +229,13 @@ export function foreignState(
   ourMacAddresses: readonly string[],
   rulesBefore: readonly string[] = [],
 ): string {
-  const links = jsonOf(node, 'address', 'show')
-  const ours = devicesOf(links, ourMacAddresses)
+  const { links, routes: all, ours, isOurRoute } = readOwnState(node, ourMacAddresses)
   const foreign = links.filter(link => !ours.has(link['ifname']))
   const stable = foreign.map(({ operstate: _, addr_info, ...link }) => ({
     ...link,
     addresses: (addr_info as Entry[]).filter(address => address['scope'] !== '253'),
   }))
-  const routes = bothFamilies(family => jsonOf(node, family, 'route', 'show', 'table', 'all')).filter(
-    route => !ours.has(route['dev']) && route['dst'] !== 'fe80::/64' && !String(route['dst']).startsWith('fe80::'),
-  )
+  const routes = all.filter(route => !isOurRoute(route) && !String(route['dst']).startsWith('fe80::'))
   const present = bothFamilies(family =>
     jsonOf(node, family, 'rule', 'list').map(rule => `${family} ${JSON.stringify(rule)}`),
   )
@@ -268,7 +247,8 @@ export function foreignState(
     .filter(line => !ours.has(line.split('/')[6]))
     .sort()
   const files = diskOf(node, path => !/multinic/.test(path))
-  return JSON.stringify({ stable, routes, rules, settings, files }, undefined, 1)
+  const nft = foreignTables(node.exec('nft', '--stateless', 'list', 'ruleset')).split('\n')
+  return JSON.stringify({ stable, routes, rules, nft, settings, files }, undefined, 1)
 }
 
 /** Files below the node's /etc with mode and text. */

@@ -52,7 +52,6 @@ function kernel(refuses: Record<string, string>): { host: Host; done: string[] }
     connect: unused,
     resolve: unused,
     canConnect: unused,
-    lock: unused,
     listen: unused,
     now: () => 0,
     monotonic: () => 0,

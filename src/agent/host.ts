@@ -63,8 +63,6 @@ export interface Host {
   resolve(name: string, timeout: number): Promise<string | undefined>
   /** Reports whether a host replies on TCP; a refused connection counts. */
   canConnect(address: string, port: number, timeout: number): Promise<boolean>
-  /** The lock of older agents: undefined when another process holds it. The kernel frees it when the process ends. */
-  lock(): Promise<(() => void) | undefined>
   /** Binds a Unix socket to a path and listens, until the returned function is called or the process ends. */
   listen(path: string): Promise<() => void>
   /** Wall clock, for timestamps only: it may be set back at any time. */
@@ -78,13 +76,7 @@ export interface Host {
 const commandTimeout = 60_000
 
 /** `ip` runs in the network namespace of this process, or in the named one (`ip -n`). */
-export function kernelHost({
-  namespace,
-  lockName = 'multinic-agent',
-}: {
-  namespace?: string
-  lockName?: string
-} = {}): Host {
+export function kernelHost({ namespace }: { namespace?: string } = {}): Host {
   const inNamespace = (args: readonly string[]) => [...(namespace ? ['-n', namespace] : []), ...args]
   return {
     ip: (args, lines) => run('ip', inNamespace(args), lines),
@@ -110,7 +102,6 @@ export function kernelHost({
     connect: path => connectTo(path),
     resolve,
     canConnect,
-    lock: () => lock(lockName),
     listen,
     now: () => Date.now(),
     monotonic,
@@ -259,18 +250,6 @@ function listen(path: string): Promise<() => void> {
     const server = createServer(socket => socket.destroy())
     server.on('error', reject)
     server.listen(path, () => {
-      server.unref()
-      resolve(() => void server.close())
-    })
-  })
-}
-
-/** An abstract Unix socket: its name belongs to the network namespace of the node, and any process there may take it. */
-function lock(name: string): Promise<(() => void) | undefined> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on('error', error => (isCode(error, 'EADDRINUSE') ? resolve(undefined) : reject(error)))
-    server.listen(`\0${name}`, () => {
       server.unref()
       resolve(() => void server.close())
     })

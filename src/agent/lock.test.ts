@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { createLog, silent } from '../telemetry/log.ts'
+import { silent } from '../telemetry/log.ts'
 import { type Host, kernelHost } from './host.ts'
 import { takeLock, tryLock } from './lock.ts'
 import { hostPaths } from './paths.ts'
@@ -15,20 +15,19 @@ after(() => {
   for (const directory of directories) rmSync(directory, { recursive: true })
 })
 
-/** A node with its own state directory and its own name for the lock of older agents. */
+/** A node with its own state directory. */
 function aNode(): { host: Host; paths: typeof hostPaths; directory: string } {
   const state = mkdtempSync(join(tmpdir(), 'lock-'))
   directories.push(state)
   const paths = { ...hostPaths, state }
-  return { host: kernelHost({ lockName: `multinic-test-${state}` }), paths, directory: join(state, 'lock') }
+  return { host: kernelHost(), paths, directory: join(state, 'lock') }
 }
 
-test('one agent holds the lock, and older agents are kept away too', async () => {
+test('one agent holds the lock', async () => {
   const { host, paths, directory } = aNode()
   const release = await takeLock(host, paths, silent, { requested: false })
   assert.ok(release)
   assert.equal(await tryLock(host, paths), undefined)
-  assert.equal(await host.lock(), undefined)
   release()
   assert.deepEqual(readdirSync(directory), [])
   assert.ok(await tryLock(host, paths))
@@ -70,29 +69,18 @@ test('an agent whose socket another one removed before it had a listener does no
   assert.ok(await tryLock(host, paths))
 })
 
-test('a process that holds the lock of older agents for ever delays the agent by the timeout, every time', async () => {
-  const { host, paths } = aNode()
-  assert.ok(await host.lock())
-  for (let run = 0; run < 2; run++) {
-    let now = 0
-    const lines: string[] = []
-    const sleep = async (ms: number) => {
-      now += ms
-    }
-    const clocked = { ...host, monotonic: () => now, sleep }
-    const log = createLog({}, { level: 'warn', write: line => lines.push(line) })
-    const release = await takeLock(clocked, paths, log, { requested: false })
-    assert.ok(release)
-    assert.deepEqual([now, lines.length], [20_000, 1])
-    assert.match(lines[0] ?? '', /lock of older agents/)
-    release()
-  }
-})
-
-test('an agent that has to stop takes no lock and leaves none behind', async () => {
+test('an agent waits for another one at most 20 s, and not at all once it has to stop', async () => {
   const { host, paths, directory } = aNode()
-  const releaseOlder = await host.lock()
-  assert.equal(await takeLock(host, paths, silent, { requested: true }), undefined)
-  assert.deepEqual(readdirSync(directory), [])
-  releaseOlder?.()
+  const release = await tryLock(host, paths)
+  let now = 0
+  const sleep = async (ms: number) => {
+    now += ms
+  }
+  const clocked = { ...host, monotonic: () => now, sleep }
+  assert.equal(await takeLock(clocked, paths, silent, { requested: true }), undefined)
+  assert.equal(now, 0)
+  assert.equal(await takeLock(clocked, paths, silent, { requested: false }), undefined)
+  assert.equal(now, 20_000)
+  assert.equal(readdirSync(directory).length, 1)
+  release?.()
 })

@@ -3,9 +3,6 @@
  * looks for others: it holds the lock when no other socket there has a listener. The kernel closes the socket when the
  * process ends, and a name is never used twice, so a socket without a listener can be removed. An agent that had bound its
  * socket and did not listen yet loses it that way: without its socket it does not hold the lock.
- *
- * Older agents use an abstract socket, which any process in the node's network namespace can take. The agent takes it too,
- * to keep them away, and goes on without it when it stays taken: the controller runs one Job per node at a time.
  */
 import type { Log } from '../telemetry/log.ts'
 import type { Host } from './host.ts'
@@ -24,28 +21,14 @@ export async function takeLock(
   log: Log,
   stop: { requested: boolean },
 ): Promise<Release | undefined> {
-  const poll = async (attempt: () => Promise<Release | undefined>, waiting: string) => {
-    const until = host.monotonic() + lockTimeout
-    let release = await attempt()
-    if (!release) log.info(waiting, { ms: lockTimeout })
-    while (!release && host.monotonic() < until && !stop.requested) {
-      await host.sleep(pollInterval)
-      release = await attempt()
-    }
-    return release
+  const until = host.monotonic() + lockTimeout
+  let release = await tryLock(host, paths)
+  if (!release) log.info('another agent is running on this node, waiting for it', { ms: lockTimeout })
+  while (!release && host.monotonic() < until && !stop.requested) {
+    await host.sleep(pollInterval)
+    release = await tryLock(host, paths)
   }
-  const release = await poll(() => tryLock(host, paths), 'another agent is running on this node, waiting for it')
-  if (!release) return undefined
-  const releaseOlder = await poll(() => host.lock(), 'another process holds the lock of older agents, waiting for it')
-  if (!releaseOlder && stop.requested) {
-    release()
-    return undefined
-  }
-  if (!releaseOlder) log.warn('another process still holds the lock of older agents, going on without it')
-  return () => {
-    releaseOlder?.()
-    release()
-  }
+  return release
 }
 
 /** Undefined when another agent holds the lock. */

@@ -4,6 +4,7 @@
  */
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Host } from '../../../src/agent/host.ts'
 import type { FileState } from '../../../src/agent/observed.ts'
@@ -18,14 +19,14 @@ export interface SimulatedHostOptions {
   namespace: Namespace
   /** Mounts of the Pod; paths outside of them do not exist. */
   mounts: readonly Mount[]
-  /** Namespaces with a running agent. */
-  busy: Set<Namespace>
+  /** Paths of the sockets on which an agent listens. */
+  listening: Set<string>
 }
 
 /** Setting of a device, such as `/proc/sys/net/ipv4/conf/ens4/rp_filter`. */
 const settings = /\/proc\/sys\/net\/(ipv[46])\/conf(?:\/([^/]+)(?:\/([^/]+))?)?$/
 
-export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOptions): Host {
+export function simulatedHost({ all, namespace, mounts, listening }: SimulatedHostOptions): Host {
   /** Path on this machine of a path in the container. */
   function hostPathOf(path: string): string {
     const mount = mounts.find(({ target }) => path === target || path.startsWith(`${target}/`))
@@ -86,20 +87,25 @@ export function simulatedHost({ all, namespace, mounts, busy }: SimulatedHostOpt
       fs.writeFileSync(hostPathOf(path), text)
     },
     changedAt: () => undefined,
-    connect: async () => undefined,
+    async connect(path) {
+      const hostPath = hostPathOf(path)
+      if (listening.has(hostPath)) return new PassThrough()
+      if (!fs.existsSync(hostPath)) return undefined
+      throw Object.assign(new Error(`connect ECONNREFUSED ${path}`), { code: 'ECONNREFUSED' })
+    },
     resolve: async () => undefined,
     async canConnect(address) {
       const ip = parseIp(address)
       return ip !== undefined && isReachable(namespace, ip)
     },
-    async lock() {
-      if (busy.has(namespace)) return undefined
-      busy.add(namespace)
-      return () => void busy.delete(namespace)
-    },
     async listen(path) {
-      fs.writeFileSync(hostPathOf(path), '')
-      return () => fs.rmSync(hostPathOf(path), { force: true })
+      const hostPath = hostPathOf(path)
+      fs.writeFileSync(hostPath, '')
+      listening.add(hostPath)
+      return () => {
+        listening.delete(hostPath)
+        fs.rmSync(hostPath, { force: true })
+      }
     },
     now: () => Date.now(),
     monotonic: () => Math.floor(performance.now()),

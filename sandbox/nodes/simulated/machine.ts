@@ -21,7 +21,7 @@ export const agentEntrypoint = 'multinic-agent'
 
 export function simulatedMachine(): Machine {
   const all: Namespaces = new Map()
-  const busy = new Set<Namespace>()
+  const listening = new Set<string>()
   const running = new Map<Namespace, Set<() => void>>()
 
   function found(name: string): Namespace {
@@ -45,7 +45,7 @@ export function simulatedMachine(): Machine {
     const killed = new Promise<ContainerExit>(resolve => {
       kill = () => resolve({ exitCode: 137, signal: 'SIGKILL' })
     })
-    const host = untilKilled(simulatedHost({ all, namespace, mounts, busy }), killed)
+    const host = untilKilled(simulatedHost({ all, namespace, mounts, listening }), killed)
     const agents = running.get(namespace) ?? new Set()
     running.set(namespace, agents.add(kill))
     const run = async (): Promise<ContainerExit> => {
@@ -111,13 +111,13 @@ export function simulatedMachine(): Machine {
   }
 }
 
-/** After the kill every host function throws, and the lock is released. */
+/** After the kill every host function throws, and no socket has a listener. */
 function untilKilled(host: Host, killed: Promise<unknown>): Host {
   let dead = false
-  let release = () => {}
+  const releases: (() => void)[] = []
   killed.then(() => {
     dead = true
-    release()
+    for (const release of releases) release()
   })
   const functions = Object.entries(host).map(([name, act]) => {
     const guarded = (...args: unknown[]) => {
@@ -128,10 +128,10 @@ function untilKilled(host: Host, killed: Promise<unknown>): Host {
   })
   return {
     ...(Object.fromEntries(functions) as unknown as Host),
-    async lock() {
-      const unlock = await host.lock()
-      if (unlock) release = unlock
-      return unlock
+    async listen(path) {
+      const release = await host.listen(path)
+      releases.push(release)
+      return release
     },
   }
 }

@@ -124,15 +124,25 @@ export function foreignFiles({ files }: Observed, paths: Paths, ours: ReadonlySe
   )
 }
 
-/** Those that configure the NIC by its MAC address or its former name, and lose at boot. */
+/** Those that configure the NIC by its MAC address or by one of its present and former names, and lose at boot. */
 export function filesThatLose(
-  { macAddress }: DesiredNic,
-  formerName: string,
+  { macAddress }: Pick<DesiredNic, 'macAddress'>,
+  names: readonly string[],
   foreign: readonly [string, FileState][],
 ): string[] {
-  const name = formerName.replace(/[^\w-]/g, '\\$&')
-  const byName = new RegExp(`^\\s*(["']?${name}["']?\\s*:|(Name|interface-name)\\s*=\\s*${name}\\s*$)`, 'm')
-  return foreign.filter(([, { text }]) => mentions(text, macAddress) || byName.test(text)).map(([path]) => path)
+  return foreign.filter(([, { text }]) => mentions(text, macAddress) || namesOne(text, names)).map(([path]) => path)
+}
+
+/** Netplan names a device by the key of its entry, or by a pattern in `match`. */
+function namesOne(text: string, names: readonly string[]): boolean {
+  return text.split('\n').some(line => {
+    const [, key] = /^\s*["']?([\w.@-]+)["']?\s*:/.exec(line) ?? []
+    if (key !== undefined && names.includes(key)) return true
+    const [, list] = /^\s*(?:Name|interface-name)\s*=\s*(.*?)\s*$/.exec(line) ?? []
+    const [, pattern] = /^\s*name\s*:\s*["']?([^"'#\s]+)["']?\s*(?:#.*)?$/.exec(line) ?? []
+    const patterns = [...(list?.split(/\s+/).filter(Boolean) ?? []), ...(pattern === undefined ? [] : [pattern])]
+    return patterns.length > 0 && matchesAny(patterns, names)
+  })
 }
 
 /** `#` starts a comment in all three file formats. */

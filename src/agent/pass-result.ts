@@ -7,7 +7,7 @@ import type { AgentContext } from './context.ts'
 import { fileChangesOf } from './files.ts'
 import { nodeDifferences, nodeGroup } from './node-routing.ts'
 import type { Observed } from './observed.ts'
-import { allIndexes, filesOfIndex } from './ownership.ts'
+import { allIndexes, filesOfIndex, ownedNicOf, ownedNics } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import type { Plan } from './plan.ts'
 import { filesFor } from './render/files.ts'
@@ -101,9 +101,13 @@ function withTakeOver(
   const all = new Map(notes)
   const ours = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
   const foreign = foreignFiles(observed, paths, ours)
+  const owned = foreign.length > 0 ? ownedNics(observed, paths) : []
   for (const { nic, link } of accepted) {
     const unit = applyUnitOf(committed, nic.index)
-    const files = unit ? filesThatLose(nic, link.name, foreign) : []
+    // A file may appear at any time, so this asks for unchanged NICs too.
+    const former = ownedNicOf(owned, nic)?.record?.former?.name
+    const names = [nic.name, link.name, ...link.altnames, ...(former === undefined ? [] : [former])]
+    const files = filesThatLose(nic, names, foreign)
     const texts = [
       unit && describeTakeOver(unit.changes),
       ...files.map(path => `${path} configures this NIC too, but the files of multinic win at boot`),

@@ -2,10 +2,10 @@
  * Attacks on boot files: a foreign file is never overwritten, and one that would win at boot is refused by its name.
  */
 import assert from 'node:assert/strict'
-import { chmodSync, chownSync } from 'node:fs'
+import { chmodSync, chownSync, writeFileSync } from 'node:fs'
 import { makeNetworkManagerHost } from '../rigs/host/network-manager.ts'
 import type { RigNode } from '../rigs/host/node.ts'
-import { type Attack, attacks, outcomes } from './attack.ts'
+import { type Attack, attacks, configureAll, outcomes, requestAll } from './attack.ts'
 
 /** Root without CAP_DAC_OVERRIDE cannot read it. */
 const unreadable = (path: string) => (node: RigNode) => {
@@ -108,6 +108,28 @@ const cases: Attack[] = [
       assert.doesNotMatch(message, /other\.network|hidden|bridges/)
     },
   },
+  ...Object.entries({
+    'by MAC address': '    any:\n      match: {macaddress: "fa:16:3e:00:00:01"}\n      addresses: [192.0.2.1/24]\n',
+    'by the former name': '    ens4:\n      addresses: [192.0.2.1/24]\n',
+    'by a pattern': '    any:\n      match:\n        name: "multi*" # ours\n      addresses: [192.0.2.1/24]\n',
+  }).map(
+    ([how, entry]): Attack => ({
+      finding: 'L2',
+      name: `a file of Netplan ${how} that appears after the first apply is named by apply and check`,
+      prepare: async node => {
+        await configureAll(node)
+        writeFileSync(node.path('etc/netplan/99-later.yaml'), `network:\n  version: 2\n  ethernets:\n${entry}`)
+      },
+      expect: async (result, node) => {
+        const named = /99-later\.yaml configures this NIC too, but the files of multinic win at boot/
+        assert.deepEqual([result.report?.verdict, result.report?.changed], ['Configured', 0], result.log)
+        assert.match(result.report?.interfaces[0]?.message ?? '', named)
+        const check = await node.agent({ ...requestAll(node), mode: 'check' })
+        assert.equal(check.report?.verdict, 'InSync', check.log)
+        assert.match(check.report?.interfaces[0]?.message ?? '', named)
+      },
+    }),
+  ),
   {
     finding: 'F11',
     name: 'an entry of Netplan by the name of the device is taken over, and reported',

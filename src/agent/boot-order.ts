@@ -124,6 +124,14 @@ export function foreignFiles({ files }: Observed, paths: Paths, ours: ReadonlySe
   )
 }
 
+/** Files and directories of others that may configure a NIC and that cannot be read. */
+export function unreadable(observed: Observed, paths: Paths, ours: ReadonlySet<string>): string[] {
+  const searched = new Set([...Object.values(directoriesOf(paths)).flat(), ...profileDirectories(paths)])
+  const files = foreignFiles(observed, paths, ours).filter(([, file]) => file.unreadable)
+  const directories = [...searched].filter(directory => observed.files[directory]?.unreadable)
+  return [...files.map(([path]) => path), ...directories].map(hostPath)
+}
+
 /** Those that configure the NIC by its MAC address or by one of its present and former names, and lose at boot. */
 export function filesThatLose(
   { macAddress }: Pick<DesiredNic, 'macAddress'>,

@@ -15,6 +15,7 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -37,11 +38,11 @@ export interface Host {
   ipSession(args: readonly string[]): IpSession
   /** Runs `nft -f -`. Fails like a command on a machine without nft. */
   nft(script: string): Promise<CommandResult>
-  /** Undefined when the file does not exist. */
-  readFile(path: string): FileState | undefined
+  /** Undefined when the file does not exist. A file that is longer, by default than 1 MiB, is unreadable. */
+  readFile(path: string, maxBytes?: number): FileState | undefined
   /** The trimmed text of a sysctl or another one-line file; undefined when it does not exist. */
   readValue(path: string): string | undefined
-  /** Names in a directory; undefined when it does not exist. */
+  /** Names in a directory; undefined when it does not exist. Throws when it cannot be read. */
   list(directory: string): string[] | undefined
   /** Writes and syncs a file. Not atomic: use a name that no other program reads. */
   writeFile(path: string, file: FileState): void
@@ -98,7 +99,7 @@ export function kernelHost({ namespace }: { namespace?: string } = {}): Host {
     removeDirectory,
     writeValue: (path, value) => writeFileSync(path, value),
     writeReport: (path, text) => writeFileSync(path, text),
-    changedAt: path => statSync(path, { throwIfNoEntry: false })?.ctimeMs,
+    changedAt,
     connect: path => connectTo(path),
     resolve,
     canConnect,
@@ -148,16 +149,56 @@ function readValue(path: string): string | undefined {
   }
 }
 
-function readFile(path: string): FileState | undefined {
-  const found = lstatSync(path, { throwIfNoEntry: false })
+/** Errors that tell something about one file or directory, not about the host. */
+const fileErrors = ['ELOOP', 'EIO', 'EISDIR', 'ENAMETOOLONG', 'EACCES', 'EPERM', 'ENOTDIR', 'ENXIO', 'ESTALE']
+
+/** Undefined when the directory cannot be read. */
+export function tryList(host: Pick<Host, 'list'>, directory: string): string[] | undefined {
+  try {
+    return host.list(directory) ?? []
+  } catch (error) {
+    if (isCode(error, ...fileErrors)) return undefined
+    throw error
+  }
+}
+
+const maxFileBytes = 1 << 20
+
+function readFile(path: string, maxBytes = maxFileBytes): FileState | undefined {
+  const found = statusOf(path)
+  if (found === 'unreadable') return { text: '', mode: 0, uid: 0, gid: 0, unreadable: true }
   if (!found) return undefined
   const attributes = { mode: found.mode & 0o7777, uid: found.uid, gid: found.gid }
   const special = found.isFile() ? {} : { special: true as const }
   try {
-    const isText = found.isFile() || statSync(path, { throwIfNoEntry: false })?.isFile()
-    return { text: isText ? readFileSync(path, 'utf8') : '', ...attributes, ...special }
+    const target = found.isFile() ? found : statSync(path, { throwIfNoEntry: false })
+    // To open a named pipe would wait for its writer.
+    if (!target?.isFile()) return { text: '', ...attributes, ...special }
+    if (target.size > maxBytes) return { text: '', ...attributes, ...special, unreadable: true }
+    return { text: readFileSync(path, 'utf8'), ...attributes, ...special }
   } catch (error) {
-    if (isCode(error, 'EACCES', 'EPERM')) return { text: '', ...attributes, ...special, unreadable: true }
+    if (isCode(error, 'ENOENT')) return undefined
+    if (isCode(error, ...fileErrors)) return { text: '', ...attributes, ...special, unreadable: true }
+    throw error
+  }
+}
+
+/** A link that leads nowhere has itself changed. */
+function changedAt(path: string): number | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.ctimeMs
+  } catch (error) {
+    if (!isCode(error, ...fileErrors)) throw error
+    const status = statusOf(path)
+    return status === 'unreadable' ? undefined : status?.ctimeMs
+  }
+}
+
+function statusOf(path: string): Stats | 'unreadable' | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    if (isCode(error, ...fileErrors)) return 'unreadable'
     throw error
   }
 }

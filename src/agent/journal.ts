@@ -21,6 +21,9 @@ interface EntryOnDisk {
   units: UnitOnDisk[]
 }
 
+/** Each entry has the texts of all files before and after the run. */
+const maxEntryBytes = 64 << 20
+
 type UnitOnDisk = Omit<Unit, 'index' | 'macAddress'> & { id: number; mac: string }
 
 function directoryOf(paths: Paths): string {
@@ -41,8 +44,8 @@ export function writeJournal(host: Host, paths: Paths, { bootID, units }: Journa
 export function readJournal(host: Host, paths: Paths): JournalEntry[] {
   return names(host, paths).flatMap(name => {
     const path = `${directoryOf(paths)}/${name}`
-    const file = host.readFile(path)
-    if (file?.unreadable) throw new Error(`cannot read ${path}: permission denied`)
+    const file = host.readFile(path, maxEntryBytes)
+    if (file?.unreadable) throw new Error(`cannot read ${path}`)
     return parseEntry(file?.text ?? '')
   })
 }

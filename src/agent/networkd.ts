@@ -7,7 +7,7 @@
 import type { Log } from '../telemetry/log.ts'
 import { networkdDirectories } from './boot-order.ts'
 import { type Bus, BusError, NoReplyError, openBus } from './dbus.ts'
-import type { Host } from './host.ts'
+import { type Host, tryList } from './host.ts'
 import { allIndexes, filesOfIndex, isOurNetworkFile } from './ownership.ts'
 import type { Paths } from './paths.ts'
 
@@ -132,10 +132,10 @@ async function startTime(bus: Bus, host: Host): Promise<number | undefined> {
 function filesOfOthers(host: Host, paths: Paths): string[] {
   const ours = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
   return networkdDirectories(paths).flatMap(directory =>
-    (host.list(directory) ?? []).flatMap(name => {
+    (tryList(host, directory) ?? []).flatMap(name => {
       const path = `${directory}/${name}`
       if (!/\.(network|netdev)(\.d)?$/.test(name) || ours.has(path)) return []
-      const dropIns = name.endsWith('.d') ? (host.list(path) ?? []).map(file => `${path}/${file}`) : []
+      const dropIns = name.endsWith('.d') ? (tryList(host, path) ?? []).map(file => `${path}/${file}`) : []
       return [path, ...dropIns]
     }),
   )

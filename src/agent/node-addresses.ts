@@ -1,6 +1,6 @@
 /**
  * Which of the addresses that a Node lists are the node's own, per family: the first one, and those on the device of the
- * default route.
+ * default route, whatever a record says.
  *
  * A cloud provider may list the addresses of every port of the VM, requested ones included. Pure.
  */
@@ -18,10 +18,12 @@ export function nodeAddressesOf(
   const ours = new Set(present.flatMap(({ record }) => record?.addresses ?? []).map(hostPart))
   const families: Family[] = [4, 6]
   return families.flatMap(family => {
-    const onNode = observed.addresses.filter(address => address.family === family && !ours.has(hostPart(address.cidr)))
+    const primary = defaultRouteDevices(observed, family)
+    const onNode = observed.addresses.filter(
+      address => address.family === family && (!ours.has(hostPart(address.cidr)) || primary.includes(address.ifindex)),
+    )
     const deviceOf = new Map(onNode.map(({ cidr, ifindex }) => [hostPart(cidr), ifindex]))
     const [first, ...more] = listed.map(text => canonical(text) ?? text).filter(text => deviceOf.has(text))
-    const primary = defaultRouteDevices(observed, family)
     return first === undefined ? [] : [first, ...more.filter(text => primary.includes(deviceOf.get(text) ?? 0))]
   })
 }

@@ -5,7 +5,6 @@
  * Pure. The record of the node names what multinic has set; a rule or route that it does not name is foreign.
  */
 import { type Family, parseCidr } from '../contract/address.ts'
-import { isJsonObject } from '../contract/json.ts'
 import { type Change, describeChange, familyOf, type RouteSpec, type RuleSpec, routeText, ruleText } from './change.ts'
 import type { Settings } from './config.ts'
 import { nftTable } from './nftables.ts'
@@ -32,6 +31,7 @@ import {
 import { namesRule } from './owned-rules.ts'
 import type { Paths } from './paths.ts'
 import { isOurPriority, primaryTable, sharedRules } from './policy-routing.ts'
+import { type NodeRecord, parseNodeRecord } from './records.ts'
 import { nftFile, nftUnit, primaryFile, primaryUnit } from './render/node.ts'
 import type { Unit } from './unit.ts'
 import type { Difference } from './verify.ts'
@@ -43,13 +43,6 @@ export interface DesiredNode {
   /** The table of each family that a NIC has, in canonical form. */
   nft: Partial<Record<Family, string>>
   files: Record<string, FileState | undefined>
-}
-
-/** As on disk, like the record of a NIC. */
-interface NodeRecord {
-  version: 1
-  rules: string[]
-  routes: string[]
 }
 
 export const nodeGroup = 'node'
@@ -163,14 +156,7 @@ function isOurRoute(
 }
 
 function recordOf({ files }: Observed, paths: Paths): NodeRecord | undefined {
-  try {
-    const record: unknown = JSON.parse(files[nodeRecordPath(paths)]?.text ?? 'null')
-    if (!isJsonObject(record)) return undefined
-    const texts = (value: unknown) => (Array.isArray(value) ? value.filter(text => typeof text === 'string') : [])
-    return { version: 1, rules: texts(record['rules']), routes: texts(record['routes']) }
-  } catch {
-    return undefined
-  }
+  return parseNodeRecord(files[nodeRecordPath(paths)]?.text)
 }
 
 /**

@@ -10,7 +10,7 @@ import { earlierFiles, profileDirectories } from './boot-order.ts'
 import { tableName } from './change.ts'
 import type { HostContext } from './context.ts'
 import { findDhcpClients } from './dhcp-clients.ts'
-import type { Host } from './host.ts'
+import { type Host, tryList } from './host.ts'
 import { type IpResult, itemsOf, readIp, readIpLists } from './ip-read.ts'
 import type { NetworkManager } from './network-manager.ts'
 import type { Networkd } from './networkd.ts'
@@ -34,16 +34,9 @@ import {
   parseStacked,
   permanentMacOf,
 } from './observed.ts'
-import {
-  allIndexes,
-  filesOfIndex,
-  isOurNetworkFile,
-  macAddressIn,
-  parseRecord,
-  recordPath,
-  recordsDirectory,
-} from './ownership.ts'
+import { allIndexes, filesOfIndex, isOurNetworkFile, macAddressIn, recordPath, recordsDirectory } from './ownership.ts'
 import type { Paths } from './paths.ts'
+import { parseRecord } from './records.ts'
 import { readRefusals } from './refusals-of-boot.ts'
 
 export interface ObserveOptions {
@@ -184,15 +177,23 @@ export function withRecord<Nic extends { macAddress: string }>(
   return nics.filter(nic => names.includes(basename(recordPath(paths, nic.macAddress))))
 }
 
-/** The files alone. */
+/** The files alone. A directory that cannot be read, and that the agent does not write to, counts as an unreadable file. */
 export function observeFiles(host: Host, paths: Paths): ObservedFiles {
   const names = new Map<string, string[] | undefined>()
+  const written = new Set([...configDirectories(paths), recordsDirectory(paths)])
+  const unreadable: Record<string, FileState> = {}
+  const read = (directory: string) => {
+    if (written.has(directory)) return host.list(directory)
+    const found = tryList(host, directory)
+    if (!found) unreadable[directory] = { text: '', mode: 0, uid: 0, gid: 0, unreadable: true }
+    return found
+  }
   const list = (directory: string) => {
-    if (!names.has(directory)) names.set(directory, host.list(directory))
+    if (!names.has(directory)) names.set(directory, read(directory))
     return names.get(directory)
   }
   const directories = configDirectories(paths).filter(directory => list(directory) !== undefined)
-  return { files: readFiles({ ...host, list }, paths), directories }
+  return { files: { ...readFiles({ ...host, list }, paths), ...unreadable }, directories }
 }
 
 /** Empty on a machine without DMI. */
@@ -241,8 +242,6 @@ function readFiles(host: Host, paths: Paths): Record<string, FileState> {
   const files: Record<string, FileState> = {}
   const read = (path: string) => {
     const file = host.readFile(path)
-    if (file?.unreadable && path.startsWith(`${recordsDirectory(paths)}/`))
-      throw new Error(`cannot read ${path}: permission denied`)
     if (file) files[path] = file
   }
   const { netplan, networkScripts } = paths

@@ -91,7 +91,7 @@ export interface FileState {
   gid: number
   /** Not a regular file but a symbolic link, for example: the agent follows it to read and never writes it. */
   special?: true
-  /** Root without further capabilities may not read it: its text is unknown. */
+  /** Its text is unknown: root without further capabilities may not read it, or it is a loop of links, for example. */
   unreadable?: true
 }
 
@@ -144,7 +144,9 @@ export interface Observed {
   stackedElsewhere?: number[]
 }
 
+export const tableDefault = 253
 export const tableMain = 254
+export const tableLocal = 255
 export const protocolKernel = 2
 export const protocolStatic = 4
 export const scopeLink = 253

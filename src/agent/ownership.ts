@@ -6,40 +6,12 @@
  */
 import { parseMac } from '../contract/address.ts'
 import { interfaceName } from '../contract/interfaces.ts'
-import { isJsonObject } from '../contract/json.ts'
-import type { MarkedNic } from './nftables.ts'
-import { type FileState, type Observed, tableMain } from './observed.ts'
+import type { FileState, Observed } from './observed.ts'
 import { rulesInFile } from './owned-rules.ts'
 import type { Paths } from './paths.ts'
+import { isKernelTable, type NicRecord, parseRecord } from './records.ts'
 
-/** The state that a NIC gets back when it is removed from the request. */
-export interface FormerState {
-  name: string
-  mtu: number
-  up: boolean
-  sysctls: Record<string, string>
-  /** NetworkManager managed the NIC. */
-  managed?: true
-  /** It had a leased address then. */
-  leased?: true
-}
-
-/** As on disk. An agent must read the record of an older one: never change the keys. */
-export interface NicRecord {
-  version: 1
-  id: number
-  mac: string
-  table: number
-  portId?: string
-  /** Which packets get its mark. Absent in records of older agents. */
-  marked?: MarkedNic
-  addresses: string[]
-  /** The rules that the agent set, as `ruleText` writes them. Absent in records of older agents. */
-  rules?: string[]
-  /** Its routes in the main table, as `routeText` writes them. Absent in records of older agents. */
-  mainRoutes?: string[]
-  former?: FormerState
-}
+export { type FormerState, type NicRecord, recordText } from './records.ts'
 
 /** A NIC that was configured before: known by its record, or only by the MAC address in one of our files. */
 export interface OwnedNic {
@@ -101,7 +73,7 @@ export function ownedNics(observed: Observed, paths: Paths): OwnedNic[] {
   }
   for (const [path, file] of Object.entries(observed.files)) {
     if (!path.startsWith(`${recordsDirectory(paths)}/`)) continue
-    const record = parseRecord(file.text)
+    const record = isForeign(file) ? undefined : parseRecord(file.text)
     if (record) add(record.id, record.mac, record)
   }
   for (const index of allIndexes) {
@@ -126,7 +98,7 @@ export function bootRules({ files }: Observed, paths: Paths, index: number, macA
 
 function tableIn(rule: string): number[] {
   const table = Number(/ lookup (\d+)/.exec(rule)?.[1])
-  return Number.isNaN(table) || table === tableMain ? [] : [table]
+  return Number.isNaN(table) || isKernelTable(table) ? [] : [table]
 }
 
 export function ownedNicOf(owned: readonly OwnedNic[], { macAddress }: { macAddress: string }): OwnedNic | undefined {
@@ -138,42 +110,20 @@ export function isOfOlderAgent(nic: OwnedNic | undefined): boolean {
   return nic !== undefined && nic.record?.rules === undefined
 }
 
-export function parseRecord(text: string): NicRecord | undefined {
-  try {
-    const record = JSON.parse(text) as Partial<NicRecord>
-    const usable =
-      record.version === 1 &&
-      Number.isInteger(record.id) &&
-      Number.isInteger(record.table) &&
-      parseMac(String(record.mac)) !== undefined &&
-      isTextList(record.addresses) &&
-      (record.rules === undefined || isTextList(record.rules))
-    if (!usable) return undefined
-    const { former, portId, ...rest } = record as NicRecord
-    return {
-      ...rest,
-      ...(typeof portId === 'string' ? { portId } : {}),
-      ...(isFormer(former) ? { former } : {}),
-    }
-  } catch {
-    return undefined
-  }
+/** Files at the paths of records that the agent does not believe, with the MAC address in their name. */
+export function unusableRecords(
+  { files }: Pick<Observed, 'files'>,
+  paths: Paths,
+): { path: string; macAddress: string | undefined; file: FileState }[] {
+  const directory = `${recordsDirectory(paths)}/`
+  return Object.entries(files)
+    .filter(([path, file]) => path.startsWith(directory) && (isForeign(file) || !parseRecord(file.text)))
+    .map(([path, file]) => ({ path, macAddress: macAddressOf(path.slice(directory.length)), file }))
 }
 
-function isFormer(former: unknown): former is FormerState {
-  if (!isJsonObject(former)) return false
-  const { name, mtu, up, sysctls } = former
-  if (typeof name !== 'string' || typeof mtu !== 'number' || typeof up !== 'boolean' || !isJsonObject(sysctls))
-    return false
-  return Object.values(sysctls).every(value => typeof value === 'string')
-}
-
-function isTextList(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every(item => typeof item === 'string')
-}
-
-export function recordText(record: NicRecord): string {
-  return `${JSON.stringify(record, undefined, 2)}\n`
+function macAddressOf(name: string): string | undefined {
+  const [, digits = ''] = /^([0-9a-f]{12})\.json$/.exec(name) ?? []
+  return parseMac(digits.replace(/..(?=.)/g, '$&:'))
 }
 
 /** The MAC address that a file of ours, or of the Go implementation, configures. */

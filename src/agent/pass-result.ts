@@ -2,7 +2,7 @@
  * What one pass over the node came to. The report is made from the results of all passes.
  */
 import type { Failure, Failures } from './apply.ts'
-import { filesThatLose, foreignFiles } from './boot-order.ts'
+import { filesThatLose, foreignFiles, unreadable } from './boot-order.ts'
 import type { AgentContext } from './context.ts'
 import { fileChangesOf } from './files.ts'
 import { nodeDifferences, nodeGroup } from './node-routing.ts'
@@ -101,6 +101,7 @@ function withTakeOver(
   const all = new Map(notes)
   const ours = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
   const foreign = foreignFiles(observed, paths, ours)
+  const unread = unreadable(observed, paths, ours)
   const owned = foreign.length > 0 ? ownedNics(observed, paths) : []
   for (const { nic, link } of accepted) {
     const unit = applyUnitOf(committed, nic.index)
@@ -111,6 +112,7 @@ function withTakeOver(
     const texts = [
       unit && describeTakeOver(unit.changes),
       ...files.map(path => `${path} configures this NIC too, but the files of multinic win at boot`),
+      ...unread.map(path => `cannot read ${path}, which may configure this NIC too`),
       whyNotHandedOver(link, observed, backend.kind),
       all.get(nic.index),
     ]

@@ -4,9 +4,14 @@
 import { interfaceName } from '../contract/interfaces.ts'
 import type { Log } from '../telemetry/log.ts'
 import { describeChange } from './change.ts'
+import type { Observed } from './observed.ts'
+import { unusableRecords } from './ownership.ts'
+import type { Paths } from './paths.ts'
 import type { Plan } from './plan.ts'
 
-export function logPlan(plan: Plan, log: Log): void {
+export function logPlan(plan: Plan, observed: Observed, paths: Paths, log: Log): void {
+  for (const { path } of unusableRecords(observed, paths))
+    log.warn('record not believed, its NIC is not known to be from multinic', { path })
   const devices = plan.accepted.map(({ nic, link }) => `${nic.name} is ${link.name}`)
   log.info('DetectActiveInterfaces', { backend: plan.backend, devices, missing: plan.missing.map(nic => nic.name) })
   const orphans = plan.units.filter(unit => unit.purpose === 'remove')

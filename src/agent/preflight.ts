@@ -23,8 +23,9 @@ import {
   protocolKernel,
   tableMain,
 } from './observed.ts'
-import { filesOfIndex, isForeign, type OwnedNic } from './ownership.ts'
+import { filesOfIndex, isForeign, type OwnedNic, recordPath } from './ownership.ts'
 import type { Paths } from './paths.ts'
+import { isKernelTable } from './records.ts'
 import {
   isDynamicAddress,
   isDynamicRoute,
@@ -91,7 +92,7 @@ export function nodeDependsOn(link: Link, input: GuardInput, owned: OwnedNic | u
     entry =>
       entry.destination === 'default' &&
       entry.devices.includes(link.ifindex) &&
-      !tables.has(entry.table) &&
+      (isKernelTable(entry.table) || !tables.has(entry.table)) &&
       (!takesRouteOver(settings, entry) || isNodeDefault(entry, link, input)),
   )
   if (route) return { reason: 'DefaultRoute', message: `${link.name} carries ${describeRoute(route)}` }
@@ -140,6 +141,7 @@ export function runGuards(
     upperDevices(nic, link, input, owned) ??
     dhcpClient(link, input, owned) ??
     foreignUse(nic, link, input, owned) ??
+    foreignRecord(nic, input) ??
     foreignFile(nic, link, input) ??
     tableInUse(nic, link, input) ??
     addressInUse(nic, input) ??
@@ -254,6 +256,16 @@ function foreignFile(nic: DesiredNic, link: Link, input: GuardInput): Refusal | 
   }
   const message = winnerAtBoot(nic, link, backend, input)
   return message === undefined ? undefined : { reason: 'ForeignFile', message }
+}
+
+/** The record may say what the NIC was before, so it is neither ignored nor replaced. */
+export function foreignRecord(
+  { macAddress }: { macAddress: string },
+  { observed, paths }: Pick<GuardInput, 'observed' | 'paths'>,
+): Refusal | undefined {
+  const path = recordPath(paths, macAddress)
+  const file = observed.files[path]
+  return file && isForeign(file) ? foreignFileAt(path, file) : undefined
 }
 
 /** A foreign file at a path that multinic needs. */

@@ -17,11 +17,21 @@ import {
 } from './nic-state.ts'
 import { type Link, linksByMac, type Observed, type ObservedRoute } from './observed.ts'
 import { namesRule } from './owned-rules.ts'
-import { allIndexes, bootRules, filesOfIndex, isForeign, macAddressIn, type OwnedNic, recordPath } from './ownership.ts'
+import {
+  allIndexes,
+  bootRules,
+  filesOfIndex,
+  isForeign,
+  macAddressIn,
+  type OwnedNic,
+  recordPath,
+  unusableRecords,
+} from './ownership.ts'
 import type { Paths } from './paths.ts'
 import {
   ambiguousName,
   foreignFileAt,
+  foreignRecord,
   type GuardInput,
   hasUpperDevices,
   nodeDependsOn,
@@ -54,19 +64,38 @@ export function planRemovals(input: RemovalInput): Removals {
     const name = interfaceName(nic.index)
     const links = linksByMac(observed.links, nic.macAddress)
     const [link] = links
-    const unit = link ? removeNic(nic, link, input) : removeTraces(nic.index, nic.macAddress, input)
+    const unit =
+      link && isConfigured(nic, link, input)
+        ? removeNic(nic, link, input)
+        : removeTraces(nic.index, nic.macAddress, input)
     const refusal =
       ambiguousNic(nic, links) ??
       (link && (nodeDependsOn(link, guardInput, nic) ?? ambiguousName(link, guardInput))) ??
       (link && unit.changes.some(isDisturbing) ? hasUpperDevices(link, observed) : undefined) ??
+      foreignRecord(nic, guardInput) ??
       foreignFileOf(nic.index, input)
     if (refusal) unremovable.push({ name, refusal })
     else units.push(unit)
   }
+  for (const { macAddress, path, file } of unusableRecords(observed, input.paths))
+    if (isForeign(file) && !requested.has(macAddress ?? '') && !owned.some(nic => nic.macAddress === macAddress))
+      unremovable.push({ name: macAddress ?? path, refusal: foreignFileAt(path, file) })
   for (const index of allIndexes)
     if (!interfaces.some(nic => nic.index === index) && !owned.some(nic => nic.index === index))
       units.push(removeTraces(index, '', input))
   return { units, unremovable }
+}
+
+/** A device may have only the MAC address of the NIC: it is not ours without a name, an address or a route of ours. */
+function isConfigured(nic: OwnedNic, link: Link, { observed }: RemovalInput): boolean {
+  const names = [link.name, ...link.altnames]
+  const ours = new Set(nic.record?.addresses)
+  return (
+    names.includes(interfaceName(nic.index)) ||
+    names.includes(altnameOf(nic.record?.portId) ?? '') ||
+    observed.addresses.some(({ ifindex, cidr }) => ifindex === link.ifindex && ours.has(cidr)) ||
+    observed.routes.some(({ devices, table }) => devices.includes(link.ifindex) && nic.tables.has(table))
+  )
 }
 
 /** For devices that are stacked on the NIC. */

@@ -92,7 +92,7 @@ export async function runPass(basics: AgentContext, skip: ReadonlySet<number>): 
   // A NIC without a record gets changes, and is asked after them.
   const before = await observeNode(context, { lookups: withRecord(context.request.interfaces, context) })
   const plan = planNode(before, context, skip)
-  logPlan(plan, context.log)
+  logPlan(plan, before, context.paths, context.log)
   if (plan.units.length === 0)
     return passResult(plan, before, context, await probeUnchanged(probeScope(plan, []), before, context))
 
@@ -145,7 +145,7 @@ function withIncompleteRollback(
 export async function inspect(context: AgentContext): Promise<PassResult> {
   const observed = await observeNode(context)
   const plan = planNode(observed, context, new Set())
-  logPlan(plan, context.log)
+  logPlan(plan, observed, context.paths, context.log)
   if (context.request.mode === 'plan') return passResult(plan, observed, context)
   return passResult(plan, observed, context, await probeUnchanged(probeScope(plan, []), observed, context))
 }

@@ -9,7 +9,7 @@ kernelConformance(() => ({
   async create() {
     const namespace = createNamespace('node')
     const all = new Map([[namespace.name, namespace]])
-    return simulatedHost({ all, namespace, mounts: [], busy: new Set() })
+    return simulatedHost({ all, namespace, mounts: [] })
   },
   async remove() {},
 }))

@@ -2,7 +2,7 @@
  * Attacks on boot files: a foreign file is never overwritten, and one that would win at boot is refused by its name.
  */
 import assert from 'node:assert/strict'
-import { chmodSync, chownSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { makeNetworkManagerHost } from '../rigs/host/network-manager.ts'
 import type { RigNode } from '../rigs/host/node.ts'
 import { type Attack, attacks, configureAll, outcomes, requestAll } from './attack.ts'
@@ -106,6 +106,33 @@ const cases: Attack[] = [
       const { message = '' } = result.report?.interfaces[0] ?? {}
       assert.match(message, /etc\/netplan\/50-cloud-init\.yaml configures this NIC too, but the files of multinic win/)
       assert.doesNotMatch(message, /other\.network|hidden|bridges/)
+    },
+  },
+  ...Object.entries({
+    '/etc/netplan/x.yaml': /cannot read .*\/etc\/netplan\/x\.yaml/,
+    '/etc/systemd/network/20-x.network': /cannot read .*20-x\.network/,
+    '/host/run/systemd/network': /cannot read .*\/run\/systemd\/network,/,
+  }).map(
+    ([path, message]): Attack => ({
+      finding: 'F7',
+      name: `a loop of links at ${path} costs itself, and is named`,
+      prepare: node => {
+        rmSync(node.path(path), { recursive: true, force: true })
+        symlinkSync(node.path(path), node.path(path))
+      },
+      expect: (result, node) => {
+        configured(result, node)
+        assert.match(result.report?.interfaces[0]?.message ?? '', message)
+      },
+    }),
+  ),
+  {
+    finding: 'F7',
+    name: 'a file of 2 MiB in the directory of Netplan costs itself, and is named',
+    options: { files: { '/etc/netplan/x.yaml': '#'.repeat(2 << 20) } },
+    expect: (result, node) => {
+      configured(result, node)
+      assert.match(result.report?.interfaces[0]?.message ?? '', /cannot read .*\/etc\/netplan\/x\.yaml/)
     },
   },
   ...Object.entries({

@@ -3,8 +3,9 @@
  *
  * Pure.
  */
-import { bitsOf, canonical, networkOf, parseCidr } from '../contract/address.ts'
+import { bitsOf, canonical, hostPart, networkOf, parseCidr } from '../contract/address.ts'
 import { addressesOf, type Interface, outsideItsCidr } from '../contract/interfaces.ts'
+import { whyNotRoutable } from '../contract/special-addresses.ts'
 import { familyOf } from './change.ts'
 import type { Settings } from './config.ts'
 import { gatewayRoutes } from './desired.ts'
@@ -19,6 +20,7 @@ export function refuseRequest(
   return (
     ambiguousNic(requested, links) ??
     addressOutsideCidr(requested) ??
+    ownGateway(requested) ??
     ipv6Disabled(requested, observed) ??
     policyRoutingUnavailable(requested, observed, settings) ??
     routeInvalid(requested, settings)
@@ -34,6 +36,13 @@ export function ambiguousNic(requested: Pick<Interface, 'macAddress'>, links: re
 function addressOutsideCidr(requested: Interface): Refusal | undefined {
   const message = outsideItsCidr(requested)
   return message === undefined ? undefined : { reason: 'AddressOutsideCidr', message }
+}
+
+/** The kernel refuses a route by itself, and the router would lose its address to the NIC. */
+function ownGateway(requested: Interface): Refusal | undefined {
+  const gateway = canonical(requested.gateway ?? '')
+  if (gateway === undefined || !addressesOf(requested).map(hostPart).includes(gateway)) return undefined
+  return { reason: 'AddressConflict', message: `${gateway} is the gateway of the NIC's own network` }
 }
 
 function ipv6Disabled(requested: Interface, { ipv6 }: Observed): Refusal | undefined {
@@ -68,6 +77,8 @@ function routeInvalid(requested: Interface, { policyRouting }: Settings): Refusa
     const to = parseCidr(destination)
     if (!to) continue
     const [network, router] = [networkOf(to), canonical(nexthop) ?? nexthop]
+    const special = whyNotRoutable(to)
+    if (special !== undefined) return invalid(`cannot set the route to ${network} via ${router}: ${network} ${special}`)
     if (!cidrs.some(({ family }) => family === to.family))
       return invalid(`cannot set the route to ${network} via ${router}: the NIC has no IPv${to.family} address`)
     if (cidrs.some(cidr => cidr.prefix < bitsOf(cidr.family) && networkOf(cidr) === network))

@@ -14,6 +14,7 @@ import {
   type WireInterface,
 } from './interface-fields.ts'
 import { equalJson } from './json.ts'
+import { unusableAddresses } from './special-addresses.ts'
 
 export {
   type Interface,
@@ -190,6 +191,7 @@ function checkAddresses(input: WireInterface, fail: (field: string, message: str
   for (const [index, text] of (input.addresses ?? []).entries())
     if (!parseCidr(text))
       fail(`addresses[${index}]`, `"${text}" is not an address with prefix, such as 192.168.1.10/24`)
+  unusableAddresses(input, fail)
   if (input.gateway && !parseIp(input.gateway)) fail('gateway', `"${input.gateway}" is not an IP address`)
   for (const [index, route] of (input.routes ?? []).entries()) {
     if (!parseCidr(route.destination))

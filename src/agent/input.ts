@@ -4,7 +4,7 @@
  * The schema is `contract/agent-input.ts`. This parser has no dependency; a property test compares the two.
  */
 import { parseCidr, parseIp, parseNetwork } from '../contract/address.ts'
-import type { AgentInput, AgentMode } from '../contract/agent-input.ts'
+import type { AgentInput, AgentMode, NodeAddress } from '../contract/agent-input.ts'
 import { completeInterfaces, type FieldError, type Interface, maxAddressPairs } from '../contract/interfaces.ts'
 import { isJsonObject } from '../contract/json.ts'
 
@@ -18,6 +18,7 @@ export interface AgentRequest {
   nodeAddresses: string[]
   podCIDRs: string[]
   serviceCIDRs: string[]
+  addressesOfNodes: NodeAddress[]
   interfaces: Interface[]
 }
 
@@ -42,6 +43,7 @@ export function parseInput(text: string | undefined): { request?: AgentRequest; 
       nodeAddresses: input.nodeAddresses ?? [],
       podCIDRs: input.podCIDRs ?? [],
       serviceCIDRs: input.serviceCIDRs ?? [],
+      addressesOfNodes: input.addressesOfNodes ?? [],
       interfaces,
     },
     errors: [],
@@ -91,6 +93,12 @@ function checkInput(document: unknown, fail: Fail): void {
       if (typeof item !== 'string' || item.length > length)
         fail(path, `must be a string of at most ${length} characters`)
     })
+  list(document, 'addressesOfNodes', fail, { max: 16, optional: true }, (item, path) => {
+    const failIn: Fail = (key, message) => fail(`${path}.${key}`, message)
+    const entry = isJsonObject(item) ? item : {}
+    text(entry, 'address', failIn, { max: 45 })
+    text(entry, 'nodeName', failIn, { max: 253 })
+  })
   list(document, 'interfaces', fail, { max: 10 }, (item, path) => checkInterface(item, path, fail))
 }
 

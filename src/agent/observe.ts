@@ -12,6 +12,7 @@ import type { HostContext } from './context.ts'
 import { findDhcpClients } from './dhcp-clients.ts'
 import { type Host, tryList } from './host.ts'
 import { type IpResult, itemsOf, readIp, readIpLists } from './ip-read.ts'
+import { resolversIn } from './needed-addresses.ts'
 import type { NetworkManager } from './network-manager.ts'
 import type { Networkd } from './networkd.ts'
 import { canonicalTable } from './nftables.ts'
@@ -116,6 +117,7 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
     },
     lookups: Object.fromEntries(lookups.map((command, index) => [command, answers[index] ?? null])),
     nft: known?.nft ?? (await readNft(host)),
+    resolvers: resolversIn(host.readFile(paths.resolvConf)),
     ...readRefusals(host, paths, bootID),
     bootID,
     ipv6,

@@ -51,6 +51,8 @@ export interface ObservedRoute {
   /** Outgoing devices, by ifindex; several for a multipath route. */
   devices: number[]
   gateway?: string
+  /** The next hops of a multipath route (IPv4). */
+  gateways?: string[]
   protocol: number
   metric: number
   source?: string
@@ -138,6 +140,8 @@ export interface Observed {
   /** Altnames that the kernel has refused since boot. */
   refusedAltnames: string[]
   bootID: string
+  /** DNS servers of the node, in canonical notation. */
+  resolvers?: string[]
   /** The kernel has IPv6. */
   ipv6: boolean
   /** NICs under devices of other network namespaces, such as those of Pods. Read only if a NIC gets another of our names. */
@@ -202,7 +206,7 @@ interface RawRoute {
   scope?: string
   flags?: string[]
   pref?: string
-  nexthops?: { dev?: string; gateway?: string }[]
+  nexthops?: { dev?: string; gateway?: string; via?: { host: string } }[]
 }
 
 type RawRule = Record<string, unknown> & {
@@ -274,6 +278,7 @@ export function parseRoutes(raw: unknown[], index: ReadonlyMap<string, number>):
       ...(entry.from === undefined ? {} : { from: withPrefixLength(entry.from, family) }),
       devices: names.map(name => index.get(name) ?? 0),
       ...(gateway === undefined ? {} : { gateway }),
+      ...(entry.nexthops ? { gateways: entry.nexthops.flatMap(hop => hop.gateway ?? hop.via?.host ?? []) } : {}),
       protocol: Number(entry.protocol ?? 0),
       metric: entry.metric ?? 0,
       ...(entry.prefsrc === undefined ? {} : { source: entry.prefsrc }),

@@ -31,6 +31,8 @@ export interface Paths {
   /** Machines without DMI do not have it. */
   productUuid: string
   bootID: string
+  /** The DNS servers of the node: the Pod has dnsPolicy Default. */
+  resolvConf: string
   /** Sockets of the node: the Pod shares its network namespace. */
   sockets: string
   /** The socket of the host's system bus. */
@@ -62,6 +64,7 @@ export const hostPaths: Paths = {
   olderIpv6Conf: '/host/proc/ipv6-conf',
   productUuid: '/sys/class/dmi/id/product_uuid',
   bootID: '/host/boot_id',
+  resolvConf: '/etc/resolv.conf',
   sockets: '/proc/self/net',
   bus: '/run/dbus/system_bus_socket',
   terminationLog: '/dev/termination-log',

@@ -35,6 +35,7 @@ export interface PlanInput {
   nodeAddresses: readonly string[]
   podCIDRs?: readonly string[]
   serviceCIDRs?: readonly string[]
+  addressesOfNodes?: NonNullable<GuardInput['addressesOfNodes']>
   settings: Settings
   paths: Paths
   observed: Observed
@@ -81,7 +82,7 @@ export function planRun(input: PlanInput): Plan {
   const missing: Interface[] = []
   const candidates: Candidate[] = []
 
-  const guardInput = guardInputOf(input, owned, backend)
+  const guardInput = { ...input, ...guardInputOf(input, owned, backend) }
   for (const requested of interfaces) {
     if (input.skip?.has(requested.index)) continue
     const [link, ...others] = linksByMac(observed.links, requested.macAddress)

@@ -4,6 +4,7 @@
  * Pure, and fails closed: a NIC is refused when in doubt. The guards that protect most come first.
  */
 import { hostPart, overlaps, parseCidr, parseIp } from '../contract/address.ts'
+import type { NodeAddress } from '../contract/agent-input.ts'
 import { isSameMachine } from '../contract/machine.ts'
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import { mentions, winnerAtBoot } from './boot-order.ts'
@@ -13,6 +14,7 @@ import type { DesiredNic } from './desired.ts'
 import type { Backend } from './detect.ts'
 import type { AgentRequest } from './input.ts'
 import { isLinkLocalRoute } from './link-local.ts'
+import { isConfiguredOn, neededElsewhere } from './needed-addresses.ts'
 import { routeSpec } from './nic-state.ts'
 import {
   type FileState,
@@ -47,6 +49,8 @@ export interface GuardInput {
   paths: Paths
   /** The node's own addresses, in canonical notation. */
   nodeAddresses: readonly string[]
+  addressesOfNodes?: readonly NodeAddress[]
+  serviceCIDRs?: readonly string[]
   /** Devices of requested NICs, and of NICs that multinic has configured. */
   ours: ReadonlySet<number>
   /** Our routing tables: those in our records and files. */
@@ -145,6 +149,7 @@ export function runGuards(
     foreignFile(nic, link, input) ??
     tableInUse(nic, link, input) ??
     addressInUse(nic, input) ??
+    addressNeeded(nic, link, input, owned) ??
     mtuNotSupported(nic, link) ??
     ambiguousName(link, input)
   )
@@ -295,6 +300,17 @@ function addressInUse(nic: DesiredNic, { observed, ours }: GuardInput): Refusal 
   // Stryker disable next-line OptionalChaining: the device of an address exists.
   const device = linkByIndex(observed, address.ifindex)?.name
   return { reason: 'AddressConflict', message: `${device} on this node already has ${address.cidr}` }
+}
+
+function addressNeeded(
+  nic: DesiredNic,
+  link: Link,
+  input: GuardInput,
+  owned: OwnedNic | undefined,
+): Refusal | undefined {
+  const configured = isConfiguredOn(link, owned?.record?.addresses ?? [], input.observed)
+  const message = neededElsewhere(nic, input, configured)
+  return message === undefined ? undefined : { reason: 'AddressConflict', message }
 }
 
 function mtuNotSupported(nic: DesiredNic, link: Link): Refusal | undefined {

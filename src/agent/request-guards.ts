@@ -38,7 +38,7 @@ function addressOutsideCidr(requested: Interface): Refusal | undefined {
   return message === undefined ? undefined : { reason: 'AddressOutsideCidr', message }
 }
 
-/** The kernel refuses a route by itself, and the router would lose its address to the NIC. */
+/** The router would lose its address to the NIC, and the kernel refuses a route via a local address. */
 function ownGateway(requested: Interface): Refusal | undefined {
   const gateway = canonical(requested.gateway ?? '')
   if (gateway === undefined || !addressesOf(requested).map(hostPart).includes(gateway)) return undefined

@@ -19,6 +19,10 @@ export const maxNodeNetworks = 16
 export const agentModes = ['apply', 'cleanup', 'check', 'plan'] as const
 export type AgentMode = (typeof agentModes)[number]
 
+const nodeAddress = z.object({ address: z.string().max(45), nodeName: z.string().max(253) })
+
+export type NodeAddress = z.infer<typeof nodeAddress>
+
 export const agentInput = z.object({
   version: z.literal(1),
   mode: z.enum(agentModes),
@@ -38,6 +42,8 @@ export const agentInput = z.object({
   podCIDRs: z.array(z.string().max(49)).max(maxNodeNetworks).optional(),
   /** Networks of the cluster's Services (ServiceCIDR). No rule for packets without a source covers them either. */
   serviceCIDRs: z.array(z.string().max(49)).max(maxNodeNetworks).optional(),
+  /** Requested addresses that are the own addresses of other Nodes. Absent when there are none. */
+  addressesOfNodes: z.array(nodeAddress).max(maxNodeNetworks).optional(),
   interfaces: interfaceList,
 })
 

@@ -7,10 +7,12 @@ import { isAlreadyExists, isForbidden, isNotFound, kubeErrorIn } from '../kube/e
 import { keyText } from '../kube/keys.ts'
 import { jobs } from '../kube/resources.ts'
 import { explain } from '../runtime/errors.ts'
+import type { Caches } from './caches.ts'
 import type { AgentSettings } from './config.ts'
 import type { ConfigWriter, MetadataPatch } from './config-writer.ts'
 import { agentJob } from './job.ts'
 import type { LatestState } from './latest-state.ts'
+import { addressesOfOthers } from './node-claims.ts'
 import type { Observed } from './plan/observed.ts'
 import { requestedOf } from './plan/requested.ts'
 import type { Step } from './plan/step.ts'
@@ -23,6 +25,7 @@ export interface ApplyDeps {
   latest: LatestState
   agent: AgentSettings
   serviceNetworks: ServiceNetworks
+  caches: Pick<Caches, 'nodes'>
 }
 
 /** Returns the config after the step. The trace is for a Job that the step creates. */
@@ -81,7 +84,7 @@ async function patchMetadata(
 }
 
 async function createJob(
-  { kube, latest, agent, serviceNetworks }: ApplyDeps,
+  { kube, latest, agent, serviceNetworks, caches }: ApplyDeps,
   { node, now, agentHash, agentRollout }: Observed,
   config: NodeConfig,
   { name, action, attempt, takesSlot }: Step & { do: 'createJob' },
@@ -91,7 +94,8 @@ async function createJob(
   const { interfaces, specHash } = requestedOf(config)
   const traced = trace && { traceparent: trace.traceparent }
   const work = { config, node, interfaces, specHash, action, attempt, takesSlot, agentHash, agentRollout, ...traced }
-  const job = agentJob({ ...work, serviceCIDRs: await serviceNetworks() }, agent)
+  const addressesOfNodes = addressesOfOthers(caches, node, interfaces)
+  const job = agentJob({ ...work, addressesOfNodes, serviceCIDRs: await serviceNetworks() }, agent)
   try {
     latest.createdJob(await kube.create(jobs, job))
     trace?.created(name, now)

@@ -8,7 +8,7 @@ import { jobs, namespaces, nodes, pods } from '../kube/resources.ts'
 import type { JobObject, KubeObject, NodeObject, PodObject } from '../kube/types.ts'
 import type { Log } from '../telemetry/log.ts'
 import { agentSelector, jobAnnotations, jobLabels } from './job.ts'
-import { instanceIdOf, spellingsOf } from './machine.ts'
+import { instanceIdOf, ownAddressesOf, spellingsOf } from './machine.ts'
 import { hasFailedChange } from './plan/config-status.ts'
 import { trimConfig, trimJob, trimNamespace, trimNode, trimPod } from './trim.ts'
 
@@ -34,7 +34,10 @@ export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: stri
     nodes: createInformer(kube, nodes, {
       log,
       keep: trimNode,
-      index: { machine: node => spellingsOf(node.status?.nodeInfo?.systemUUID ?? '') },
+      index: {
+        machine: node => spellingsOf(node.status?.nodeInfo?.systemUUID ?? ''),
+        address: ownAddressesOf,
+      },
     }),
     jobs: createInformer(kube, jobs, {
       ...agents,

@@ -137,7 +137,10 @@ test('the manifest of the Job is the one that ran on a real kubelet', () => {
 })
 
 test('the Job contains the input and the settings of the agent', () => {
-  const networks = { serviceCIDRs: ['10.96.0.0/12'] }
+  const networks = {
+    serviceCIDRs: ['10.96.0.0/12'],
+    addressesOfNodes: [{ address: '192.168.0.10', nodeName: 'w2' }],
+  }
   const job = jobFor(
     { action: 'cleanup', ...networks },
     { NIC_WAIT: '20s', NETWORK_RELOAD: 'apply', PREFLIGHT_ALLOW_UP: 'true' },

@@ -6,7 +6,13 @@
  */
 
 import { hostPart } from '../contract/address.ts'
-import { type AgentInput, agentInputVariable, agentTraceVariable, maxNodeNetworks } from '../contract/agent-input.ts'
+import {
+  type AgentInput,
+  agentInputVariable,
+  agentTraceVariable,
+  maxNodeNetworks,
+  type NodeAddress,
+} from '../contract/agent-input.ts'
 import type { Backend } from '../contract/backend.ts'
 import { hashOf } from '../contract/hash.ts'
 import { inputInterface } from '../contract/interface-hash.ts'
@@ -14,7 +20,7 @@ import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
 import type { JobObject, PodSpec } from '../kube/types.ts'
 import type { AgentSettings } from './config.ts'
-import { instanceIdOf } from './machine.ts'
+import { firstAddresses, instanceIdOf } from './machine.ts'
 import type { Action, NodeFacts } from './plan/observed.ts'
 
 export const agentName = 'multinic-agent'
@@ -67,6 +73,8 @@ export interface JobRequest {
   agentRollout?: string | undefined
   /** Networks of the cluster's Services. */
   serviceCIDRs?: readonly string[]
+  /** Requested addresses that are those of other Nodes. The hashes leave them out: no Job starts because of them. */
+  addressesOfNodes?: readonly NodeAddress[]
   /** The trace that the Job belongs to. Neither its name nor its work depends on it. */
   traceparent?: string
 }
@@ -222,7 +230,15 @@ function environmentFor({ node }: JobRequest, { environment }: AgentSettings): R
 }
 
 /** The Job contains the whole input: the Pod needs no credentials, and the input cannot change later. */
-function inputFor({ config, node, action, specHash, interfaces, serviceCIDRs = [] }: JobRequest): AgentInput {
+function inputFor({
+  config,
+  node,
+  action,
+  specHash,
+  interfaces,
+  serviceCIDRs = [],
+  addressesOfNodes = [],
+}: JobRequest): AgentInput {
   const instanceId = instanceIdOf(config)
   return {
     version: 1,
@@ -235,6 +251,7 @@ function inputFor({ config, node, action, specHash, interfaces, serviceCIDRs = [
     ...(node.addresses.length && { nodeAddresses: nodeAddressesFor(node, interfaces) }),
     ...(node.podCIDRs.length && { podCIDRs: node.podCIDRs.slice(0, maxNodeNetworks) }),
     ...(serviceCIDRs.length && { serviceCIDRs: serviceCIDRs.slice(0, maxNodeNetworks) }),
+    ...(addressesOfNodes.length && { addressesOfNodes: addressesOfNodes.slice(0, maxNodeNetworks) }),
     interfaces: interfaces.map(inputInterface),
   }
 }
@@ -248,12 +265,6 @@ function nodeAddressesFor({ addresses }: NodeFacts, interfaces: readonly Interfa
   const first = firstAddresses(addresses)
   const others = addresses.filter(text => !first.includes(text) && !requested.has(text))
   return [...first, ...others].slice(0, maxNodeNetworks)
-}
-
-/** The first address of each family is always the node's own. */
-export function firstAddresses(addresses: readonly string[]): string[] {
-  const first = [addresses.find(text => !text.includes(':')), addresses.find(text => text.includes(':'))]
-  return first.filter(text => text !== undefined)
 }
 
 export interface Mount {

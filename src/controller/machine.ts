@@ -46,6 +46,17 @@ export function isReachable({ status: { conditions = [] } = {} }: NodeObject): b
   return !conditions.some(({ type, status }) => type === 'Ready' && status === 'Unknown')
 }
 
+/** The first candidate of each family: the address by which the cluster reaches the node. */
+export function ownAddressesOf(node: NodeObject): string[] {
+  return firstAddresses(nodeAddressCandidates(node))
+}
+
+/** The first address of each family is always the node's own. */
+export function firstAddresses(addresses: readonly string[]): string[] {
+  const first = [addresses.find(text => !text.includes(':')), addresses.find(text => text.includes(':'))]
+  return first.filter(text => text !== undefined)
+}
+
 /**
  * Per family: the address that the kubelet got as --node-ip, else the only InternalIP, else all listed addresses in their
  * order. A cloud provider may list every port of the VM; only the agent sees which of these has the default route.

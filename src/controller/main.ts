@@ -105,6 +105,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     const reconcile = nodeConfigReconciler({
       ...{ kube, latest, rollout, podStartErrors, now, agent: config.agent },
       serviceNetworks: followServiceNetworks(kube),
+      caches,
       configs: bizConfigs ? entryWriter(kube, bizConfigs, configs) : configs,
       events: bizConfigs ? entryEvents(events, bizConfigs) : events,
       sources: { caches, latest, rates, rollout, podStartErrors, agent: config.agent, policy },

@@ -1,6 +1,9 @@
 /**
  * Which Node a config names, and which other configs name the same one.
  */
+import { hostPart } from '../contract/address.ts'
+import type { NodeAddress } from '../contract/agent-input.ts'
+import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import type { NodeConfig } from '../contract/node-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Caches } from './caches.ts'
@@ -19,6 +22,19 @@ export function findNode({ nodes }: Caches, config: NodeConfig): Partial<Record<
   // When two Nodes report the same SystemUUID, neither is known to be the right one.
   if (only && found.length === 1) return { node: factsOf(only) }
   return named ? { otherMachine: factsOf(named) } : {}
+}
+
+/** Requested addresses that another Node has as its own. */
+export function addressesOfOthers(
+  { nodes }: Pick<Caches, 'nodes'>,
+  { name }: Pick<NodeFacts, 'name'>,
+  interfaces: readonly Interface[],
+): NodeAddress[] {
+  const hosts = [...new Set(interfaces.flatMap(addressesOf).map(hostPart))]
+  return hosts.flatMap(address => {
+    const other = nodes.by('address', address).find(({ metadata }) => metadata.name !== name)
+    return other ? [{ address, nodeName: other.metadata.name }] : []
+  })
 }
 
 export function duplicatesOf(caches: Caches, config: NodeConfig, node: NodeFacts | undefined): Duplicate[] {

@@ -8,12 +8,12 @@ export const interfaceReasons = {
   AddressConflict: {
     class: 'attention',
     en: [
-      'Another machine on the network uses the address.',
-      'Find that machine by the MAC address in the message, or change the address of the port.',
+      'Another machine uses the address, or the node needs it elsewhere: as a next hop, DNS server, Node or Service address.',
+      'Find what the message names, or change the address of the port. A machine is named by its MAC address.',
     ],
     ko: [
-      '네트워크의 다른 머신이 이 주소를 사용하고 있습니다.',
-      '메시지의 MAC 주소로 해당 머신을 찾거나 포트의 주소를 변경하십시오.',
+      '다른 머신이 이 주소를 사용하거나, 노드가 이 주소를 다음 홉, DNS 서버, 다른 Node 또는 Service의 주소로 사용하고 있습니다.',
+      '메시지에 나온 대상을 확인하거나 포트의 주소를 변경하십시오. 머신은 MAC 주소로 표시됩니다.',
     ],
   },
   AddressOutsideCidr: {

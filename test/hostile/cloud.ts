@@ -32,7 +32,7 @@ const port = (n: number) => ({
   status: 'ACTIVE',
   device_id: vmIds[n % vmIds.length],
   device_owner: 'compute:nova',
-  fixed_ips: [{ subnet_id: subnetId, ip_address: `10.0.${(n >> 8) & 255}.${n & 255}` }],
+  fixed_ips: [{ subnet_id: subnetId, ip_address: `10.0.${((n + 1) >> 8) & 255}.${(n + 1) & 255}` }],
 })
 const listOf = (name: string, entry: Expected['entry']): Expected => ({ head: `{"${name}":[`, tail: ']}', entry })
 const node = (n: number) => ({

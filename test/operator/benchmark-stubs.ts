@@ -137,7 +137,7 @@ function portOf(vm: number, subnet: number, index: number) {
     status: 'ACTIVE',
     device_id: vmIdOf(vm),
     device_owner: 'compute:nova',
-    fixed_ips: [{ subnet_id: subnetIds[subnet], ip_address: `10.${subnet}.${vm >> 8}.${vm & 255}` }],
+    fixed_ips: [{ subnet_id: subnetIds[subnet], ip_address: `10.${subnet}.${(vm + 1) >> 8}.${(vm + 1) & 255}` }],
     created_at: '2026-11-15T00:00:00Z',
   }
 }

@@ -39,10 +39,10 @@ export function run(file: string, args: string[], options: RunOptions = {}): Pro
 }
 
 /** Runs `ip -batch` in a namespace; stops at the first line that fails. */
-export async function ipBatch(namespace: string, lines: string[]): Promise<void> {
+export async function ipBatch(namespace: string, lines: string[], options: readonly string[] = []): Promise<void> {
   if (lines.length === 0) return
   try {
-    await run('ip', ['-n', namespace, '-batch', '-'], { input: `${lines.join('\n')}\n` })
+    await run('ip', ['-n', namespace, ...options, '-batch', '-'], { input: `${lines.join('\n')}\n` })
   } catch (error) {
     const line = /Command failed -:(\d+)/.exec(String(error))?.[1]
     throw line ? explain(`ip ${lines[Number(line) - 1]}`, error) : error

@@ -74,7 +74,10 @@ type Route = z.infer<typeof route>
 export function readBoot(files: Files, links: Link[]): BootPlan {
   const plan: BootPlan = {
     ip: [],
-    shared: unitInput(files, 'multinic-primary.service', 'primary.batch').split('\n').filter(Boolean),
+    shared: [
+      ...linesOf(unitInput(files, 'multinic-primary.service', 'primary.batch')),
+      ...linesOf(unitInput(files, 'multinic-primary.service', 'primary6.batch')).map(line => `-6 ${line}`),
+    ],
     nft: unitInput(files, 'multinic-nft.service', 'multinic.nft'),
     sysctls: [],
     unknown: [],
@@ -133,6 +136,10 @@ export function readBoot(files: Files, links: Link[]): BootPlan {
     }
   }
   return plan
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter(Boolean)
 }
 
 /** What a unit of ours loads; nothing without the unit. */

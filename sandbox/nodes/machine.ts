@@ -12,7 +12,7 @@ export interface Machine {
   addNamespace(name: string): Promise<void>
   /** Kills the processes in it first. */
   removeNamespace(name: string): Promise<void>
-  /** Runs lines of `ip -batch` in a namespace, up to the first that fails; `tolerant`: all of them. */
+  /** Runs lines of `ip -batch`, or of `ip -6 -batch` if they begin with -6, up to the first that fails; `tolerant`: all. */
   ip(namespace: string, lines: string[], failures?: 'tolerant'): Promise<void>
   /** Runs `nft -f -`. */
   nft(namespace: string, script: string): Promise<void>
@@ -24,16 +24,30 @@ export interface Machine {
   hostPath(root: string, path: string): string
 }
 
+/** `ip -batch` takes the option -6 for a whole batch only. */
+export function familyBatches(lines: readonly string[]): { options: string[]; lines: string[] }[] {
+  const batches: { options: string[]; lines: string[] }[] = []
+  for (const line of lines) {
+    const options = line.startsWith('-6 ') ? ['-6'] : []
+    const last = batches.at(-1)
+    const text = line.replace(/^-6 /, '')
+    if (last?.options.length === options.length) last.lines.push(text)
+    else batches.push({ options, lines: [text] })
+  }
+  return batches
+}
+
 export function namespaceMachine(state: StateDir): Machine {
   return {
     simulated: false,
     addNamespace: name => addNamespace(state, name),
     removeNamespace,
     async ip(namespace, lines, failures) {
-      for (const part of failures === 'tolerant' ? lines.map(line => [line]) : [lines])
-        await ipBatch(namespace, part).catch(error => {
-          if (failures !== 'tolerant') throw error
-        })
+      for (const batch of familyBatches(lines))
+        for (const part of failures === 'tolerant' ? batch.lines.map(line => [line]) : [batch.lines])
+          await ipBatch(namespace, part, batch.options).catch(error => {
+            if (failures !== 'tolerant') throw error
+          })
     },
     async nft(namespace, input) {
       if (input) await run('nsenter', [`--net=/run/netns/${namespace}`, 'nft', '-f', '-'], { input })

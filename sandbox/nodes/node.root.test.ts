@@ -163,6 +163,38 @@ test('a reboot creates unconfigured NICs and a new boot id, and applies only the
   await inNode(node, 'ping', '-c1', '-W2', '-I', address ?? '', '10.10.0.1')
 })
 
+test('a reboot restores what all NICs share, and a line that fails does not stop the others', async () => {
+  const node = at(1)
+  const rules = ['[Match]', 'Name=multinic0', '', '[RoutingPolicyRule]', 'Family=ipv4', 'FirewallMark=0x8/0x78']
+  const files = {
+    'etc/systemd/network/05-multinic0.network': [...rules, 'Table=100', 'Priority=10000', ''].join('\n'),
+    'etc/systemd/system/multinic-nft.service': '',
+    'etc/systemd/system/multinic-primary.service': '',
+    'etc/multinic/multinic.nft': 'table ip multinic {\n\tchain c {\n\t}\n}\n',
+    'etc/multinic/primary.batch': [
+      'route replace 10.10.0.0/24 via 10.0.0.1 dev absent table 110',
+      'route replace 10.10.0.0/24 via 10.0.0.1 dev ens3 table 110 onlink protocol 2',
+      'rule add from 0.0.0.0/0 fwmark 0x58/0x78 lookup 110 priority 10010 protocol 2\n',
+    ].join('\n'),
+  }
+  for (const [path, text] of Object.entries(files)) await writeFile(join(node.root, path), text)
+  await node.reboot()
+  const restored = await ipJson<{ priority: number; fwmark?: string }>(node.namespace, ['rule', 'show'])
+  assert.deepEqual(
+    restored.filter(rule => rule.fwmark).map(rule => [rule.priority, rule.fwmark]),
+    [
+      [10000, '0x8'],
+      [10010, '0x58'],
+    ],
+  )
+  const table = await ipJson<{ dst: string; dev: string }>(node.namespace, ['route', 'show', 'table', '110'])
+  assert.deepEqual(
+    table.map(route => [route.dst, route.dev]),
+    [['10.10.0.0/24', 'ens3']],
+  )
+  assert.match(await inNode(node, 'nft', 'list', 'tables'), /^table ip multinic$/m)
+})
+
 test('a reboot ends the containers that are starting', async () => {
   const node = at(0)
   // Each mount delays the start: the containers enter the node before, during and after the removal of its namespace.

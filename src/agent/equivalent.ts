@@ -12,7 +12,8 @@ export function equivalentRoute(desired: RouteSpec, present: readonly RouteSpec[
   const fromKernel = { ...desired, protocol: protocolKernel }
   const isPresent = (spec: RouteSpec) => present.some(route => routeText(route) === routeText(spec))
   if (isPresent(fromKernel)) return fromKernel
-  const isConnected = !desired.gateway && !desired.from
+  // Those in the main table are in its profile.
+  const isConnected = !desired.gateway && !desired.from && desired.table !== tableMain
   return byManager && isConnected && !isPresent(desired) ? fromKernel : desired
 }
 

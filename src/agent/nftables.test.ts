@@ -37,7 +37,6 @@ const oneNic = `table ip multinic {
 		elements = { "ens3", "multinic0" }
 	}
 	chain enter0 {
-		ct label set 99
 		ct label set 100
 	}
 	chain mark0 {
@@ -47,26 +46,27 @@ const oneNic = `table ip multinic {
 		oifname != "multinic0" oifname @wires goto mark0
 	}
 	chain forwarded {
+		iifname "multinic*" accept
 		ct label 100 goto mark0
+		ct label 98 meta mark set meta mark & 0xffffffdf | 0x00000058
 	}
 	chain local {
 		oifname != "multinic0" ct label 100 goto mark0
+		ip saddr vmap @sources
+		ct label 98 meta mark set meta mark & 0xffffffdf | 0x00000058
 	}
 	chain prerouting {
 		type filter hook prerouting priority dstnat + 10; policy accept;
-		ct state new iifname vmap @enter
-		ct state new iifname != "lo" fib saddr oifname "multinic*" ct label set 98
-		ct direction original accept
-		iifname "multinic*" accept
-		ct label 99 goto forwarded
-		ct label 98 meta mark set meta mark & 0xffffffdf | 0x00000058
+		ct direction reply goto forwarded
+		ct state != new accept
+		iifname vmap @enter
+		iifname @wires fib saddr oifname "multinic*" ct label set 98
 	}
 	chain output {
 		type route hook output priority -90; policy accept;
-		ct direction original ct status dnat ip daddr vmap @services
-		ct direction reply ct label 99 goto local
+		ct direction reply goto local
+		ct status dnat ip daddr vmap @services
 		ip saddr vmap @sources
-		ct direction reply ct label 98 meta mark set meta mark & 0xffffffdf | 0x00000058
 	}
 }
 `
@@ -120,8 +120,8 @@ test('the table of IPv6 differs in its addresses and their type alone', () => {
       .replace('table ip multinic', 'table ip6 multinic')
       .replaceAll('ipv4_addr', 'ipv6_addr')
       .replaceAll('10.100.0.0/24', 'fd00:1::/64')
-      .replace('ip daddr', 'ip6 daddr')
-      .replace('ip saddr', 'ip6 saddr'),
+      .replaceAll('ip daddr', 'ip6 daddr')
+      .replaceAll('ip saddr', 'ip6 saddr'),
   )
 })
 
@@ -144,19 +144,34 @@ const ofThree: Record<string, string[]> = {
     'elements = { "multinic0" : goto enter0, "multinic4" : goto enter7, "multinic9" : goto enter9 }',
   ],
   'set wires': ['type ifname', 'elements = { "ens3", "multinic0", "multinic4", "multinic9" }'],
-  'chain enter7': ['ct label set 99', 'ct label set 107'],
+  'chain enter7': ['ct label set 107'],
   'chain mark7': ['meta mark set meta mark & 0xffffffc7 | 0x00000040 accept'],
   'chain from7': ['oifname != "multinic4" oifname @wires goto mark7'],
-  'chain forwarded': ['ct label 100 goto mark0', 'ct label 107 goto mark7', 'ct label 109 goto mark9'],
+  'chain forwarded': [
+    'iifname "multinic*" accept',
+    'ct label 100 goto mark0',
+    'ct label 107 goto mark7',
+    'ct label 109 goto mark9',
+    'ct label 98 meta mark set meta mark & 0xffffffdf | 0x00000058',
+  ],
   'chain local': [
     'oifname != "multinic0" ct label 100 goto mark0',
     'oifname != "multinic4" ct label 107 goto mark7',
     'oifname != "multinic9" ct label 109 goto mark9',
+    'IP saddr vmap @sources',
+    'ct label 98 meta mark set meta mark & 0xffffffdf | 0x00000058',
   ],
 }
 for (const [part, expected] of Object.entries(ofThree))
   test(`three NICs are told apart by their slots: ${part}`, () => {
-    for (const family of [4, 6] as const) assert.deepEqual(partOf(nftTable(family, three, node), part), expected)
+    for (const [family, ip] of [
+      [4, 'ip'],
+      [6, 'ip6'],
+    ] as const)
+      assert.deepEqual(
+        partOf(nftTable(family, three, node), part),
+        expected.map(line => line.replace('IP ', `${ip} `)),
+      )
   })
 
 test('networks that the main table does not have are no networks of services', () => {
@@ -176,6 +191,11 @@ test('a NIC without an address of the family is in no map of addresses', () => {
   assert.equal(partOf(table, 'map enter').length, 2)
 })
 
+test('an address pair inside the network of its NIC leaves the other addresses of the network in the map', () => {
+  const [, , elements] = partOf(nftTable(4, [nic(0, ['10.100.0.0/24', '10.100.0.50/32'])], node), 'map sources')
+  assert.equal(elements, 'elements = { 10.100.0.0/24 : goto from0 }')
+})
+
 test('a wire that is a NIC too is listed once', () => {
   const table = nftTable(4, [first], { ...node, wires: ['multinic0', 'ens3'] })
   assert.equal(partOf(table, 'set wires')[1], 'elements = { "ens3", "multinic0" }')
@@ -189,10 +209,7 @@ for (const [where, [mask, own, other]] of Object.entries(masks))
   test(`marks in ${where} leave all other bits`, () => {
     const table = nftTable(4, [first], { ...node, mask })
     assert.deepEqual(partOf(table, 'chain mark0'), [`meta mark set meta mark & ${own} accept`])
-    assert.equal(
-      partOf(table, 'chain output').at(-1),
-      `ct direction reply ct label 98 meta mark set meta mark & ${other}`,
-    )
+    assert.equal(partOf(table, 'chain local').at(-1), `ct label 98 meta mark set meta mark & ${other}`)
   })
 
 test('what nft lists becomes the same text, wrapped or not and in any order', () => {

@@ -4,6 +4,7 @@
  *
  * Pure.
  */
+import type { Family } from '../contract/address.ts'
 import type { Paths } from './paths.ts'
 
 /** The udev rule of each NIC starts them. */
@@ -13,7 +14,7 @@ export const primaryUnitName = 'multinic-primary.service'
 export function nodeFiles(paths: Paths): string[] {
   return [
     nftFilePath(paths),
-    primaryFilePath(paths),
+    ...Object.values(primaryFilePaths(paths)),
     ...[nftUnitName, primaryUnitName].map(name => unitPath(paths, name)),
     nodeRecordPath(paths),
   ]
@@ -23,8 +24,8 @@ export function nftFilePath(paths: Paths): string {
   return `${paths.boot}/multinic.nft`
 }
 
-export function primaryFilePath(paths: Paths): string {
-  return `${paths.boot}/primary.batch`
+export function primaryFilePaths(paths: Paths): Record<Family, string> {
+  return { 4: `${paths.boot}/primary.batch`, 6: `${paths.boot}/primary6.batch` }
 }
 
 export function unitPath(paths: Paths, name: string): string {

@@ -130,6 +130,10 @@ const free: Record<string, [network: string, node?: Node]> = {
       routes: [aRoute(20, '10.100.0.64/26'), aRoute(2, '10.100.0.7/32', { gateway: '10.0.0.7' })],
     },
   ],
+  'a network whose first addresses a bridge has': [
+    '10.100.0.0/24',
+    { links: [bridge], routes: [aRoute(20, '10.100.0.0/26', connected)] },
+  ],
   'a network that the two halves of the default route cover': [
     '10.100.0.0/24',
     { links: [tunnel], routes: [aRoute(20, '0.0.0.0/1'), aRoute(20, '128.0.0.0/1')] },

@@ -14,7 +14,7 @@ import {
   nftUnitName,
   nodeFiles,
   nodeRecordPath,
-  primaryFilePath,
+  primaryFilePaths,
   primaryUnitName,
   unitPath,
 } from './node-files.ts'
@@ -32,7 +32,7 @@ import { namesRule } from './owned-rules.ts'
 import type { Paths } from './paths.ts'
 import { isOurPriority, primaryTable, sharedRules } from './policy-routing.ts'
 import { type NodeRecord, parseNodeRecord } from './records.ts'
-import { nftFile, nftUnit, primaryFile, primaryUnit } from './render/node.ts'
+import { nftFile, nftUnit, primaryFiles, primaryUnit } from './render/node.ts'
 import type { Unit } from './unit.ts'
 import type { Difference } from './verify.ts'
 
@@ -117,13 +117,15 @@ function filesOf(
     list.map(route => ({ route, device: linkByIndex(observed, ifindex)?.name ?? '' })),
   )
   const nft = nftFilePath(paths)
-  const primary = primaryFilePath(paths)
+  const primary = primaryFilePaths(paths)
+  const batches = primaryFiles(rules, byDevice)
   const open = {
     [nft]: file(nftFile(tables), 0o644),
     [unitPath(paths, nftUnitName)]: file(nftUnit(nft), 0o644),
     ...(rules.length > 0
       ? {
-          [primary]: file(primaryFile(rules, byDevice), 0o644),
+          [primary[4]]: file(batches[4], 0o644),
+          [primary[6]]: file(batches[6], 0o644),
           [unitPath(paths, primaryUnitName)]: file(primaryUnit(primary), 0o644),
         }
       : {}),

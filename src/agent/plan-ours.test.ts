@@ -49,10 +49,22 @@ test('the network of a NIC that failed in this run is not one of the node either
   )
 })
 
-test('a static address that is requested gets the flag noprefixroute', () => {
-  const changes = kernelChangesOf(planOf(withAddress(3, '10.100.0.10/24', aNode(1)), [anInterface(0)]))
-  assert.ok(changes.includes('remove address 10.100.0.10/24'))
-  assert.ok(changes.includes('add address 10.100.0.10/24 noprefixroute'))
+test('a static address that is requested keeps its connected route, with the metric of the NIC', () => {
+  const { units } = planOf(withAddress(3, '10.100.0.10/24', aNode(1)), [anInterface(0)])
+  const addresses = units.flatMap(({ changes }) => changes.filter(change => change.kind === 'address'))
+  assert.deepEqual(
+    addresses.map(({ op, address, changed }) => [op, address, changed]),
+    [
+      ['remove', { cidr: '10.100.0.10/24', noPrefixRoute: false }, true],
+      ['add', { cidr: '10.100.0.10/24', noPrefixRoute: false, metric: 20_000 }, true],
+    ],
+  )
+  const metric = 20_000
+  const present = afterPlan(aNode(1), [anInterface(0)])
+  const kept = present.addresses.map(entry =>
+    entry.ifindex === 3 ? { ...entry, noPrefixRoute: false, metric } : entry,
+  )
+  assert.deepEqual(kernelChangesOf(planOf({ ...present, addresses: kept }, [anInterface(0)])), [])
 })
 
 test('a requested link-local address is set once', () => {

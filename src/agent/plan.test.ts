@@ -17,7 +17,7 @@ import {
   primaryMac,
   settingsFrom,
 } from './agent.fixture.ts'
-import { describeChange } from './change.ts'
+import { describeChange, ipCommand } from './change.ts'
 import type { Observed } from './observed.ts'
 import { recordPath } from './ownership.ts'
 import { hostPaths } from './paths.ts'
@@ -80,7 +80,7 @@ test('drift is corrected, and nothing else changes', () => {
   assert.deepEqual(changesOf(planOf(drifted, [anInterface(0)])), ['multinic0: mtu 1300 to 1450'])
 })
 
-test('an address that DHCP configured is adopted: it stays, without its route in the main table', () => {
+test('an address that DHCP configured is adopted: it stays, and its connected route gets the metric of the NIC', () => {
   const leased = aNode(1)
   const observed = {
     ...leased,
@@ -88,16 +88,23 @@ test('an address that DHCP configured is adopted: it stays, without its route in
     addresses: [...leased.addresses, anAddress(3, '10.100.0.10/24', { lifetime: { valid: 3600, preferred: 3600 } })],
     routes: [...leased.routes, aRoute(3, '10.100.0.0/24', { protocol: 2, scope: 253, source: '10.100.0.10' })],
   }
-  const planned = planOf(observed, [anInterface(0)])
-  assert.deepEqual([...planned.refused], [])
-  // The kernel removes the route together with the old address.
-  assert.deepEqual(kernelChangesOf(planned).slice(0, 6), [
-    'rename ens4 to multinic0',
-    'mtu 1500 to 1450',
-    'add address 10.100.0.10/32 noprefixroute',
-    'remove address 10.100.0.10/24',
-    'add address 10.100.0.10/24 noprefixroute',
-    'remove address 10.100.0.10/32 noprefixroute',
+  const commandsOf = (node: Observed) =>
+    planOf(node, [anInterface(0)]).units.flatMap(({ changes }) =>
+      changes.flatMap(change => (change.kind === 'address' ? ipCommand(change, 3) : [])),
+    )
+  assert.deepEqual([...planOf(observed, [anInterface(0)]).refused], [])
+  // The kernel moves the route in one step. A new address would end the masqueraded connections of Pods.
+  assert.deepEqual(commandsOf(observed), [
+    '',
+    'address change 10.100.0.10/24 dev if3 valid_lft forever preferred_lft forever metric 20000',
+  ])
+  // networkd would remove the address with its client: it forgets the one that is added anew.
+  const byNetworkd = { ...observed, networkdFiles: { 3: '/run/systemd/network/10-netplan-all.network' } }
+  assert.deepEqual(commandsOf(byNetworkd), [
+    'address add 10.100.0.10/32 dev if3 noprefixroute',
+    'address del 10.100.0.10/24 dev if3',
+    'address add 10.100.0.10/24 brd + dev if3 noprefixroute',
+    'address del 10.100.0.10/32 dev if3',
   ])
 })
 

@@ -2,8 +2,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Interface } from '../contract/interfaces.ts'
-import { afterPlan, aLink, aNode, anInterface, aRoute, aRule, planOf } from './agent.fixture.ts'
+import {
+  afterPlan,
+  aLink,
+  aNode,
+  anAddress,
+  anInterface,
+  aRoute,
+  aRule,
+  planOf,
+  settingsFrom,
+} from './agent.fixture.ts'
 import type { Observed, ObservedRoute } from './observed.ts'
+import { hostPaths } from './paths.ts'
+import { planRun } from './plan.ts'
 import { hex, slotMark } from './policy-routing.ts'
 import { lookupCommands, lookupDifferences, lookupTargets } from './route-lookups.ts'
 import { differences } from './verify.ts'
@@ -128,6 +140,11 @@ const expectations: Record<string, [interfaces: Interface[], expected: string[][
       ],
     ],
   ],
+  'those of the node by any device where others use the table with routes by the primary NIC': [
+    [noGateway],
+    [['multinic0', 'from 10.100.0.10 to 10.100.0.254: nic', 'to 10.100.0.254: nic']],
+    { ...aNode(1), routes: [...aNode(1).routes, aRoute(2, '10.9.0.0/16', { table: 110 })] },
+  ],
   'those of a node without a router by any device': [
     [noGateway],
     [['multinic0', 'from 10.100.0.10 to 10.100.0.254: nic', 'to 10.100.0.254: nic']],
@@ -200,6 +217,17 @@ const answers: Record<string, Answer> = {
     aRoute(3, '10.100.0.1/32'),
     ['packets from 10.0.0.10 to 10.100.0.1 leave by multinic0, expected by another device'],
   ],
+  'a more specific route of others to a remote address wins over the default route of the NIC': [
+    'route get 192.0.2.1 from 10.100.0.10',
+    aRoute(9, '192.0.2.1/32'),
+    [],
+    { ...tunnel, ...more(aRoute(9, '192.0.2.0/24')) },
+  ],
+  'another default route does not win over that of the NIC': [
+    'route get 192.0.2.1 from 10.100.0.10',
+    aRoute(2, '192.0.2.1/32'),
+    ['packets from 10.100.0.10 to 192.0.2.1 leave by ens3, table 254, expected by multinic0'],
+  ],
   'marked packets by the NIC are right': [marked, aRoute(3, '192.0.2.1/32', { table: 100 }), []],
   'marked packets by another device are not': [
     marked,
@@ -225,4 +253,18 @@ test('each lookup of the observation has an expectation, and each expectation is
     const found = lookupDifferences(each.lookups, device.ifindex, each.name, { ...aNode(2), lookups })
     assert.equal(found.length, each.lookups.filter(({ by }) => by === 'nic').length)
   }
+})
+
+test('an address of the node on a device without a default route has no way of its own', () => {
+  const node = aNode(2)
+  const planned = planRun({
+    ...{ interfaces: [anInterface(0)], nodeAddresses: ['10.5.0.10'], settings: settingsFrom(), paths: hostPaths },
+    observed: {
+      ...node,
+      addresses: [...node.addresses, anAddress(4, '10.5.0.10/24')],
+      routes: [...node.routes, aRoute(4, '10.5.0.0/24', { protocol: 2 })],
+    },
+  })
+  const others = planned.accepted.flatMap(({ nic: each }) => each.lookups.filter(({ by }) => by === 'other'))
+  assert.deepEqual(others, [])
 })

@@ -29,7 +29,9 @@ export async function withNic(
   })
 }
 
-export const mainRoutes = (node: RigNode) => kernelState(node)['main'] ?? []
+/** Without those that multinic adds: their metrics are worse than that of any client. */
+export const mainRoutes = (node: RigNode) =>
+  (kernelState(node)['main'] ?? []).filter(line => !/ metric 20[01]0\d\b/.test(line))
 
 export async function leased(node: RigNode, nic: RigNic): Promise<void> {
   const route = new RegExp(`^default via ${nic.gateway} dev ${nic.name} proto dhcp`)

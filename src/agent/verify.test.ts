@@ -93,6 +93,10 @@ const cases: Record<string, [observed: Observed, expected: string[]]> = {
     { ...good, addresses: [...others(good.addresses), anAddress(3, '10.100.0.10/24')] },
     ['VerifyFailed: address 10.100.0.10/24 lacks the flag noprefixroute'],
   ],
+  'an address whose route in the main table has the metric of the NIC': [
+    { ...good, addresses: [...others(good.addresses), anAddress(3, '10.100.0.10/24', { metric: 20_000 })] },
+    [],
+  ],
   'an address that another host uses': [
     {
       ...good,

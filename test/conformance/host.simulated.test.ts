@@ -9,12 +9,12 @@ kernelConformance(() => ({
   async create() {
     const namespace = createNamespace('node')
     const all = new Map([[namespace.name, namespace]])
-    return simulatedHost({ all, namespace, mounts: [] })
+    return simulatedHost({ all, namespace, mounts: [], listening: new Set() })
   },
   async remove() {},
 }))
 
 hostConformance({
   machine: simulatedMachine,
-  image: async () => ({ entrypoint: [agentEntrypoint], mounts: [] }),
+  image: async () => ({ entrypoint: [agentEntrypoint], mounts: [], listening: new Set() }),
 })

@@ -9,7 +9,7 @@ import type { Host } from '../../../src/agent/host.ts'
 import { runAgent } from '../../../src/agent/main.ts'
 import { createLog } from '../../../src/telemetry/log.ts'
 import { type ContainerExit, type ContainerOptions, file, type Mount, type RunningContainer } from '../container.ts'
-import type { Machine } from '../machine.ts'
+import { familyBatches, type Machine } from '../machine.ts'
 import { simulatedHost } from './host.ts'
 import { type Namespaces, runIp } from './ip.ts'
 import { createNamespace } from './kernel.ts'
@@ -88,10 +88,12 @@ export function simulatedMachine(): Machine {
     },
     async ip(name, lines, failures) {
       const force = failures === 'tolerant' ? ['-force'] : []
-      const { code, stderr } = runIp(all, found(name), [...force, '-batch', '-'], lines)
-      if (code === 0 || failures === 'tolerant') return
-      const at = Number(/Command failed -:(\d+)/.exec(stderr)?.[1]) - 1
-      throw new Error(`ip ${lines[at]}: ${stderr.split('\n')[0]}`)
+      for (const { options, lines: batch } of familyBatches(lines)) {
+        const { code, stderr } = runIp(all, found(name), [...options, ...force, '-batch', '-'], batch)
+        if (code === 0 || failures === 'tolerant') continue
+        const at = Number(/Command failed -:(\d+)/.exec(stderr)?.[1]) - 1
+        throw new Error(`ip ${batch[at]}: ${stderr.split('\n')[0]}`)
+      }
     },
     async ipJson<T>(name: string, args: string[]) {
       const { code, stdout, stderr } = runIp(all, found(name), ['-j', ...args], [])

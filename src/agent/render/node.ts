@@ -17,16 +17,22 @@ export function nftFile(tables: readonly (readonly [Family, string])[]): string 
   return [header, ...tables.map(([family, text]) => nftScript(family, text))].join('')
 }
 
-/** For `ip -force -batch`. The devices have their names at boot. */
-export function primaryFile(
+/** For `ip -force -batch`, and for `ip -6 -force -batch`: ip reads the family of a rule from the option alone. */
+export function primaryFiles(
   rules: readonly RuleSpec[],
   routes: readonly { route: RouteSpec; device: string }[],
-): string {
-  const lines = [
-    ...routes.map(({ route, device }) => `route replace ${routeText(route, device)}`),
-    ...rules.map(rule => `rule add ${ruleText(rule)} protocol ${rule.protocol}`),
+): Record<Family, string> {
+  const linesOf = (family: Family) => [
+    ...routes
+      .filter(({ route }) => route.family === family)
+      .map(({ route, device }) => `route replace ${routeText(route, device)}`),
+    ...rules.filter(rule => rule.family === family).map(rule => `rule add ${ruleText(rule)} protocol ${rule.protocol}`),
   ]
-  return lines.map(line => `${line}\n`).join('')
+  const textOf = (family: Family) =>
+    linesOf(family)
+      .map(line => `${line}\n`)
+      .join('')
+  return { 4: textOf(4), 6: textOf(6) }
 }
 
 /** A restart of nftables.service flushes all tables: the unit then loads its own again. */
@@ -42,18 +48,17 @@ export function nftUnit(path: string): string {
       'Conflicts=shutdown.target',
     ],
     program: '/usr/sbin/nft',
-    options: '-f',
+    commands: [`/usr/sbin/nft -f ${path}`],
   })
 }
 
 /** A rule that is there already is no failure. */
-export function primaryUnit(path: string): string {
-  return unit(path, {
+export function primaryUnit(paths: Record<Family, string>): string {
+  return unit(paths[4], {
     description: 'Routes of the node to the networks of MultiNIC interfaces',
     order: ['Wants=network-online.target', 'After=network-online.target', `Before=${beforePods}`],
     program: '/usr/sbin/ip',
-    options: '-force -batch',
-    mayFail: true,
+    commands: [`-/usr/sbin/ip -force -batch ${paths[4]}`, `-/usr/sbin/ip -6 -force -batch ${paths[6]}`],
   })
 }
 
@@ -61,11 +66,10 @@ interface UnitParts {
   description: string
   order: readonly string[]
   program: string
-  options: string
-  mayFail?: true
+  commands: readonly string[]
 }
 
-function unit(path: string, { description, order, program, options, mayFail }: UnitParts): string {
+function unit(path: string, { description, order, program, commands }: UnitParts): string {
   return [
     `${header}[Unit]`,
     `Description=${description}`,
@@ -76,7 +80,7 @@ function unit(path: string, { description, order, program, options, mayFail }: U
     '[Service]',
     'Type=oneshot',
     'RemainAfterExit=yes',
-    `ExecStart=${mayFail ? '-' : ''}${program} ${options} ${path}`,
+    ...commands.map(command => `ExecStart=${command}`),
     '',
   ].join('\n')
 }

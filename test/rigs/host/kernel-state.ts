@@ -21,7 +21,9 @@ export function kernelState({ ip }: RigNode): Record<string, string[]> {
     ),
     main: [
       ...lines(ip('route', 'show')),
-      ...lines(ip('-6', 'route', 'show')).filter(line => / from | proto static /.test(line)),
+      ...lines(ip('-6', 'route', 'show')).filter(
+        line => !line.startsWith('fe80:') && / from | proto static | metric 20[01]0\d /.test(line),
+      ),
     ],
     // Without those of the kernel.
     rules: rules.filter(line => !/^(0|32766|32767):/.test(line)).sort(),

@@ -7,7 +7,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
-import { shareUdev } from './boot.ts'
+import { shareUdev, units } from './boot.ts'
 import { hasBus, startBus, terminate } from './dbus.ts'
 import { createNode, type RigNode, requestedInterface } from './node.ts'
 
@@ -27,7 +27,7 @@ mount --bind "$1/nm/state" /var/lib/NetworkManager
 mount --bind "$1/nm/run" /run
 ${liveUdev ? shareUdev : 'mount -o remount,ro /sys'}
 mount --bind "$1/etc/NetworkManager/system-connections" /etc/NetworkManager/system-connections
-exec NetworkManager --no-daemon --config="$1/nm/nm.conf" --config-dir="$1/nm/none" --intern-config="$1/nm/none"
+${units}exec NetworkManager --no-daemon --config="$1/nm/nm.conf" --config-dir="$1/nm/none" --intern-config="$1/nm/none"
 `
 
 /** A host with NetworkManager instead of Netplan. */

@@ -84,15 +84,27 @@ Table=100
 
 [Route]
 Destination=fd00::/64
-Source=::/128
-Metric=100
+Metric=20000
 Table=254
 
 [RoutingPolicyRule]
-From=10.0.1.5/32
+From=10.0.1.0/24
+IncomingInterface=lo
 Table=254
-SuppressPrefixLength=0
-Priority=10080
+SuppressPrefixLength=7
+Priority=10060
+
+[RoutingPolicyRule]
+Family=ipv4
+FirewallMark=0x8/0x78
+Table=100
+Priority=10000
+
+[RoutingPolicyRule]
+Family=ipv6
+FirewallMark=0x8/0x78
+Table=100
+Priority=10000
 `,
     },
     {
@@ -100,10 +112,28 @@ Priority=10080
         'link set dev ens4 name multinic0',
         'link set dev multinic0 up',
         'route add 10.0.1.0/24 dev multinic0 src 10.0.1.5 table 100 metric 100 scope link proto static',
-        '-6 route add fd00::/64 from ::/128 dev multinic0 table 254 metric 100 proto static',
-        'rule add from 10.0.1.5/32 table 254 suppress_prefixlength 0 priority 10080 protocol static',
+        '-6 route add fd00::/64 dev multinic0 table 254 metric 20000 proto static',
+        'rule add from 10.0.1.0/24 suppress_prefixlength 7 iif lo table 254 priority 10060 protocol static',
+        'rule add from all fwmark 0x8/0x78 table 100 priority 10000 protocol static',
+        '-6 rule add from all fwmark 0x8/0x78 table 100 priority 10000 protocol static',
       ],
     },
+  ],
+  'units load the tables of nftables, and the rules and routes that NICs share': [
+    {
+      'etc/multinic/multinic.nft': 'table ip multinic {\n}\n',
+      'etc/multinic/primary.batch': 'route replace 10.0.1.0/24 via 10.0.0.1 dev ens3 table 110\nrule add x\n',
+      'etc/systemd/system/multinic-nft.service': '[Service]\n',
+      'etc/systemd/system/multinic-primary.service': '[Service]\n',
+    },
+    {
+      nft: 'table ip multinic {\n}\n',
+      shared: ['route replace 10.0.1.0/24 via 10.0.0.1 dev ens3 table 110', 'rule add x'],
+    },
+  ],
+  'files that no unit loads have no effect': [
+    { 'etc/multinic/multinic.nft': 'table ip multinic {\n}\n', 'etc/multinic/primary.batch': 'rule add x\n' },
+    {},
   ],
   'a NIC with DHCP is not changed': [
     {
@@ -131,7 +161,7 @@ Priority=10080
 for (const [name, [files, expected]] of Object.entries(cases))
   test(name, () => {
     const plan = readBoot(new Map(Object.entries(files)), links)
-    assert.deepEqual(plan, { ip: [], sysctls: [], unknown: [], ...expected })
+    assert.deepEqual(plan, { ip: [], shared: [], nft: '', sysctls: [], unknown: [], ...expected })
   })
 
 test('unsupported keys are reported', () => {

@@ -176,17 +176,15 @@ test('a reboot restores what all NICs share, and a line that fails does not stop
       'route replace 10.10.0.0/24 via 10.0.0.1 dev ens3 table 110 onlink protocol 2',
       'rule add from 0.0.0.0/0 fwmark 0x58/0x78 lookup 110 priority 10010 protocol 2\n',
     ].join('\n'),
+    'etc/multinic/primary6.batch': 'rule add from ::/0 fwmark 0x58/0x78 lookup 110 priority 10011 protocol 2\n',
   }
   for (const [path, text] of Object.entries(files)) await writeFile(join(node.root, path), text)
   await node.reboot()
-  const restored = await ipJson<{ priority: number; fwmark?: string }>(node.namespace, ['rule', 'show'])
-  assert.deepEqual(
-    restored.filter(rule => rule.fwmark).map(rule => [rule.priority, rule.fwmark]),
-    [
-      [10000, '0x8'],
-      [10010, '0x58'],
-    ],
-  )
+  const marks = async (family: string) => {
+    const all = await ipJson<{ priority: number; fwmark?: string }>(node.namespace, [family, 'rule', 'show'])
+    return all.flatMap(({ priority, fwmark }) => (fwmark ? [`${priority} ${fwmark}`] : []))
+  }
+  assert.deepEqual([await marks('-4'), await marks('-6')], [['10000 0x8', '10010 0x58'], ['10011 0x58']])
   const table = await ipJson<{ dst: string; dev: string }>(node.namespace, ['route', 'show', 'table', '110'])
   assert.deepEqual(
     table.map(route => [route.dst, route.dev]),

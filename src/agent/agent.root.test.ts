@@ -71,6 +71,7 @@ suite('agent', { concurrency: 3 }, () => {
     assert.deepEqual(Object.keys(diskOf(vm, path => path.includes('multinic'))), [
       '/etc/multinic/multinic.nft',
       '/etc/multinic/primary.batch',
+      '/etc/multinic/primary6.batch',
       '/etc/netplan/90-multinic0.yaml',
       '/etc/netplan/91-multinic1.yaml',
       '/etc/sysctl.d/90-multinic0.conf',
@@ -308,13 +309,14 @@ suite('agent', { concurrency: 3 }, () => {
     )
     const { links, addresses, main } = kernelState(vm)
     assert.deepEqual(links?.slice(2), ['multinic0 up 1450', 'ens5 up 1500'])
-    assert.deepEqual(addresses?.slice(1), ['multinic0 10.100.0.10/24 noprefixroute', 'ens5 10.101.0.10/24'])
+    assert.deepEqual(addresses?.slice(1), ['multinic0 10.100.0.10/24', 'ens5 10.101.0.10/24'])
     assert.match(vm.ip('address', 'show', 'multinic0'), /10\.100\.0\.10\/24 .*\n +valid_lft forever/)
     assert.deepEqual(
       main?.filter(route => route.includes('10.10')),
       [
         'default via 10.101.0.1 dev ens5 metric 200',
         mainRouteOf(0, a.address, a.cidr),
+        mainRouteOf(0, a.address, a.cidr).replace('static', 'kernel'),
         '10.101.0.0/24 dev ens5 proto kernel scope link src 10.101.0.10',
       ],
     )

@@ -29,10 +29,10 @@ import { filesOfIndex, isForeign, type OwnedNic, recordPath } from './ownership.
 import type { Paths } from './paths.ts'
 import { isKernelTable } from './records.ts'
 import {
+  acceptsDynamic,
   isDynamicAddress,
   isDynamicRoute,
   isNodeDefault,
-  takesOver,
   takesRouteOver,
   whyNotHandedOver,
 } from './take-over.ts'
@@ -214,7 +214,7 @@ function foreignUse(
       entry.ifindex === link.ifindex &&
       !entry.linkLocal &&
       !requested.has(entry.cidr) &&
-      !(takesOver(settings, entry.family) && isDynamicAddress(entry)),
+      !(acceptsDynamic(settings, entry.family) && isDynamicAddress(entry)),
   )
   if (address) return { reason: 'ForeignAddresses', message: `${link.name} is up and has address ${address.cidr}` }
   const route = observed.routes.find(
@@ -223,7 +223,10 @@ function foreignUse(
       !tables.has(entry.table) &&
       !(entry.protocol === protocolKernel && entry.type !== 1) &&
       !isRouteOfAddress(entry, requested) &&
-      !(takesRouteOver(settings, entry) && isDynamicRoute(entry, link, observed)),
+      !(
+        (takesRouteOver(settings, entry) || acceptsDynamic(settings, entry.family)) &&
+        isDynamicRoute(entry, link, observed)
+      ),
   )
   return route && { reason: 'ForeignAddresses', message: `${link.name} is up and has ${describeRoute(route)}` }
 }

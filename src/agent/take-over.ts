@@ -26,6 +26,11 @@ export function takesOver({ takeover, acceptRa }: Settings, family: Family): boo
   return takeover === 'dynamic' && !(family === 6 && acceptRa)
 }
 
+/** Whether dynamic addresses and routes of a family are no obstacle: they are taken over, or wanted. */
+export function acceptsDynamic(settings: Settings, family: Family): boolean {
+  return takesOver(settings, family) || (family === 6 && settings.acceptRa)
+}
+
 /** The same for its routes. A default route is never wanted, not even from an accepted router advertisement. */
 export function takesRouteOver(settings: Settings, { family, destination }: ObservedRoute): boolean {
   return takesOver(settings, family) || (settings.takeover === 'dynamic' && destination === 'default')

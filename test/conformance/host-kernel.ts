@@ -270,7 +270,7 @@ export function kernelConformance(implementation: () => KernelImplementation): v
       assert.equal(await listed('table ip6 multinic'), table(6, nic, second))
       await load(nftScript(4, undefined))
       assert.equal(await listed('tables'), 'table ip6 multinic\n')
-      await load(nftScript(4, undefined) + nftScript(6, undefined))
+      await load(`# a comment\n${nftScript(4, undefined)}${nftScript(6, undefined)}`)
       assert.equal(await listed('tables'), '')
     })
 

@@ -16,5 +16,5 @@ kernelConformance(() => ({
 
 hostConformance({
   machine: simulatedMachine,
-  image: async () => ({ entrypoint: [agentEntrypoint], mounts: [], listening: new Set() }),
+  image: async () => ({ entrypoint: [agentEntrypoint], mounts: [] }),
 })

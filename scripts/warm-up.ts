@@ -69,7 +69,7 @@ const added = { routes: [] as unknown[], rules4: [] as unknown[], rules6: [] as 
 
 function add(command: string): void {
   const [object, verb, ...words] = command.split(' ')
-  if (verb !== 'add') return
+  if (verb !== 'add' && verb !== 'replace') return
   const argument = (key: string) => (words.includes(key) ? words[words.indexOf(key) + 1] : undefined)
   const given = (entries: Record<string, unknown>) =>
     Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined))

@@ -98,7 +98,6 @@ suite('agent', { concurrency: 3 }, () => {
     assert.deepEqual(readdirSync(vm.path('var/lib/multinic')), ['lock', 'nics', 'node.json'])
     assert.match(vm.ip('link', 'show', `port-${b.macAddress.replaceAll(':', '')}`), /multinic1/)
 
-    // With a source the table of the NIC is used, without one the main table.
     vm.exec('ping', '-c1', '-W2', '-I', a.address, a.gateway)
     vm.exec('ping', '-c1', '-W2', b.gateway)
 

@@ -210,17 +210,17 @@ test('a route with the destination and metric of an old one replaces it, and a r
   ])
 })
 
-test('a route is added only after another NIC has given up the one with its destination and metric', async () => {
+test('a route takes the place of that of another NIC before the other NIC gives it up', async () => {
   const route: RouteSpec = {
     ...{ family: 4, table: 254, destination: '10.1.0.0/24', metric: 20_000, onlink: false, protocol: 4 },
   }
   const units = [
-    { ...unit(0), changes: [{ kind: 'route', op: 'add', route, early: true } as Change] },
+    { ...unit(0), changes: [{ kind: 'route', op: 'add', route, early: true, inPlace: true } as Change] },
     { ...unit(1), changes: [{ kind: 'route', op: 'remove', route } as Change] },
   ]
   const { done } = await run(units, {})
   const text = 'table 254 metric 20000 protocol 4'
-  assert.deepEqual(done, [`route del 10.1.0.0/24 dev if4 ${text}`, `route add 10.1.0.0/24 dev if3 ${text}`])
+  assert.deepEqual(done, [`route replace 10.1.0.0/24 dev if3 ${text}`, `route del 10.1.0.0/24 dev if4 ${text}`])
 })
 
 test('a rollback skips a rule that the kernel could confuse with a foreign one, and nothing else', async () => {

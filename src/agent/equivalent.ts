@@ -48,7 +48,10 @@ export function removedInstead(
   present: readonly ObservedRule[],
   removed: ReadonlySet<string>,
 ): ObservedRule | undefined {
-  const given = Object.entries(rule).filter(([, value]) => value !== undefined)
+  // A source of length 0 is no selector.
+  const given = Object.entries(rule).filter(
+    ([key, value]) => value !== undefined && !(key === 'from' && String(value).endsWith('/0')),
+  )
   return present.find(
     other =>
       given.every(([key, value]) => other[key as keyof RuleSpec] === value) &&

@@ -260,11 +260,13 @@ function routeChanges(current: NicState, target: NicState): { removed: Change[];
   const hasAddress = (source: string) => current.addresses.some(({ cidr }) => hostPart(cidr) === source)
   const isAccepted = ({ table, gateway, source }: RouteSpec) =>
     table === tableMain && current.up && gateway === undefined && (source === undefined || hasAddress(source))
+  // The kernel adds the connected route of a changed address itself, and another NIC may have had this route.
+  const isShared = ({ table, gateway }: RouteSpec) => table === tableMain && gateway === undefined
   const change = (op: 'add' | 'remove', route: RouteSpec): Change => ({
     kind: 'route',
     op,
     route,
-    ...((op === 'add' ? old : fresh).has(key(route)) ? { inPlace: true } : {}),
+    ...((op === 'add' ? old.has(key(route)) || isShared(route) : fresh.has(key(route))) ? { inPlace: true } : {}),
     ...(op === 'add' && isAccepted(route) ? { early: true } : {}),
   })
   return {

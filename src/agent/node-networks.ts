@@ -16,6 +16,7 @@ import {
 } from '../contract/address.ts'
 import type { Settings } from './config.ts'
 import { type Observed, type ObservedRoute, protocolKernel, tableMain } from './observed.ts'
+import { primaryTable } from './policy-routing.ts'
 
 export interface NodeNetworks {
   /** The node's own addresses, in canonical notation. */
@@ -24,7 +25,7 @@ export interface NodeNetworks {
   wires: readonly string[]
   /** Networks of the devices with a default route. */
   primary: readonly Cidr[]
-  /** The default route of the node by a router, by family. */
+  /** The default route of the node by a router, by family; none if a table that multinic needs for it has routes of others. */
   routers: Partial<Record<Family, { gateway: string; ifindex: number }>>
   /** Why the main table must not get a route to the network; undefined when it may. */
   reservedBy(network: Cidr): string | undefined
@@ -64,7 +65,9 @@ export function nodeNetworks(input: NodeNetworksInput): NodeNetworks {
     primary: observed.addresses
       .filter(({ ifindex, linkLocal }) => uplinks.has(ifindex) && !linkLocal)
       .flatMap(({ cidr }) => parseCidr(cidr) ?? []),
-    routers: { ...routerOf(4, foreign), ...routerOf(6, foreign) },
+    routers: isFree(primaryTable(input.settings.tableBase), observed)
+      ? { ...routerOf(4, foreign), ...routerOf(6, foreign) }
+      : {},
     reservedBy: reservation(input, foreign),
   }
 }
@@ -87,7 +90,18 @@ function wiresOf(
   return observed.links
     .filter(isWire)
     .map(({ name }) => name)
+    .filter(isPlainName)
     .sort()
+}
+
+/** Names with quotes or wildcards would mean something else in a set of nftables. */
+function isPlainName(name: string): boolean {
+  return /^[\w.:@-]+$/.test(name)
+}
+
+/** Our own routes there have the protocol of the kernel. */
+function isFree(table: number, { routes }: Observed): boolean {
+  return routes.every(route => route.table !== table || (route.protocol === protocolKernel && route.type === 1))
 }
 
 /** The default route with the lowest metric, if it has one router. */

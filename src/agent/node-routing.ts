@@ -64,8 +64,7 @@ export function desiredNode(
 ): DesiredNode {
   const table = primaryTable(settings.tableBase)
   const record = recordOf(observed, paths)
-  const isFree = !observed.routes.some(route => route.table === table && !isOurRoute(route, record, node))
-  const usable = families.filter(family => isFree && node.routers[family] !== undefined)
+  const usable = families.filter(family => node.routers[family] !== undefined)
   const main = [...new Set(shares.flatMap(({ destinations }) => destinations))].sort()
   const routes = new Map<number, RouteSpec[]>()
   for (const family of usable) {
@@ -87,14 +86,15 @@ export function desiredNode(
       skips: !observed.rules.some(rule => rule.family === family && isForeign(rule)),
     }),
   )
-  const refused = observed.nftError !== undefined
   const tables = families.flatMap(family => {
     if (!shares.some(({ marked }) => marked.sources.some(source => source.family === family))) return []
     const otherWay = rules.some(rule => rule.family === family && rule.table === table)
     const marked = shares.map(share => share.marked)
     return [[family, nftTable(family, marked, { mask: settings.markMask, wires: node.wires, otherWay })] as const]
   })
-  const nft = refused ? {} : Object.fromEntries(tables)
+  // The kernel may have refused the table of one family alone.
+  const isAccepted = (family: Family) => observed.nftError === undefined || observed.nft[family] !== undefined
+  const nft = Object.fromEntries(tables.filter(([family]) => isAccepted(family)))
   return { rules, routes, nft, files: filesOf(rules, routes, tables, { paths, observed }) }
 }
 
@@ -145,16 +145,6 @@ function filesOf(
 function primaryRoute(family: Family, destination: string, gateway: string, table: number): RouteSpec {
   const metric = family === 4 ? 0 : 1024
   return { family, table, destination, gateway, metric, onlink: true, protocol: protocolKernel }
-}
-
-function isOurRoute(
-  route: Observed['routes'][number],
-  record: NodeRecord | undefined,
-  { routers }: NodeNetworks,
-): boolean {
-  const router = routers[route.family]
-  const isSame = router !== undefined && route.gateway === router.gateway && route.protocol === protocolKernel
-  return isSame || (record?.routes.includes(routeText(routeSpec(route))) ?? false)
 }
 
 function recordOf({ files }: Observed, paths: Paths): NodeRecord | undefined {

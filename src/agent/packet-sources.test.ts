@@ -93,27 +93,39 @@ test('each source has the family of its address', () => {
   )
 })
 
-const lists: Record<string, [entries: string[], expected: string[]]> = {
+const lists: Record<string, [entries: Record<string, string>, expected: string[]]> = {
   'entries that do not overlap stay, in the order of their addresses': [
-    ['10.9.0.0/16', '10.100.0.0/24', '10.2.0.0/16'],
-    ['10.2.0.0/16', '10.9.0.0/16', '10.100.0.0/24'],
+    { '10.9.0.0/16': 'a', '10.100.0.0/24': 'b', '10.2.0.0/16': 'c' },
+    ['10.2.0.0/16 c', '10.9.0.0/16 a', '10.100.0.0/24 b'],
   ],
-  'of two that overlap the more specific one stays': [['10.1.0.0/16', '10.1.2.0/24', '10.1.2.3/32'], ['10.1.2.3/32']],
-  'the order of the entries does not matter': [['10.1.2.3/32', '10.1.0.0/16'], ['10.1.2.3/32']],
-  'of two equal ones the first stays': [['10.1.0.0/16', '10.1.0.0/16'], ['10.1.0.0/16']],
+  'a network is cut around an address with another target': [
+    { '10.1.0.0/30': 'a', '10.1.0.1/32': 'b' },
+    ['10.1.0.0/32 a', '10.1.0.1/32 b', '10.1.0.2/31 a'],
+  ],
+  'an address with the target of its network needs no entry': [
+    { '10.1.0.5/32': 'a', '10.1.0.0/24': 'a' },
+    ['10.1.0.0/24 a'],
+  ],
+  'an address inside two networks goes to the smaller one': [
+    { '10.1.0.0/29': 'a', '10.1.0.4/30': 'b', '10.1.0.6/32': 'a' },
+    ['10.1.0.0/30 a', '10.1.0.4/31 b', '10.1.0.6/32 a', '10.1.0.7/32 b'],
+  ],
   'neighbours stay': [
-    ['10.1.1.0/24', '10.1.0.0/24'],
-    ['10.1.0.0/24', '10.1.1.0/24'],
+    { '10.1.1.0/24': 'a', '10.1.0.0/24': 'a' },
+    ['10.1.0.0/24 a', '10.1.1.0/24 a'],
   ],
-  'text that is no network goes': [['nonsense', 'fd00::/64'], ['fd00::/64']],
+  'text that is no network goes': [{ nonsense: 'a', 'fd00::/64': 'b' }, ['fd00::/64 b']],
 }
 for (const [name, [entries, expected]] of Object.entries(lists))
   test(`disjoint networks: ${name}`, () => {
-    const numbered = entries.map((text, number) => ({ cidr: text, number }))
-    const found = disjoint(numbered)
+    const found = disjoint(Object.entries(entries).map(([cidr, to]) => ({ cidr, to })))
     assert.deepEqual(
-      found.map(entry => entry.cidr),
+      found.map(({ cidr, to }) => `${cidr} ${to}`),
       expected,
     )
-    for (const { cidr: text, number } of found) assert.equal(entries.indexOf(text), number, text)
   })
+
+test('disjoint networks: of two equal ones the first stays', () => {
+  const found = disjoint(['a', 'b'].map(to => ({ cidr: '10.1.0.0/16', to })))
+  assert.deepEqual(found, [{ cidr: '10.1.0.0/16', to: 'a' }])
+})

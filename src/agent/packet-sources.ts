@@ -52,14 +52,39 @@ function sourcesOf(index: number, address: Cidr, { others, reservedBy }: Neighbo
   return !reserved && isFirst ? [own, whole] : [own]
 }
 
-/** Networks and addresses that do not overlap: of two that do, the more specific one. */
-export function disjoint<T extends { cidr: string }>(entries: readonly T[]): T[] {
-  const parsed = entries.flatMap(entry => {
-    const cidr = parseCidr(entry.cidr)
-    return cidr ? [{ entry, cidr }] : []
+/**
+ * The same networks and addresses without overlaps: of two that overlap, the more specific one wins, and the other one is cut
+ * around it.
+ */
+export function disjoint(entries: readonly { cidr: string; to: string }[]): { cidr: string; to: string }[] {
+  const parsed = entries.flatMap(({ cidr, to }) => {
+    const network = parseCidr(cidr)
+    return network ? [{ network, to }] : []
   })
   const kept: typeof parsed = []
-  for (const item of parsed.toSorted((a, b) => b.cidr.prefix - a.cidr.prefix))
-    if (!kept.some(({ cidr }) => contains(item.cidr, cidr.address))) kept.push(item)
-  return kept.toSorted((a, b) => (a.cidr.address.value < b.cidr.address.value ? -1 : 1)).map(({ entry }) => entry)
+  for (const { network, to } of parsed.toSorted((a, b) => b.network.prefix - a.network.prefix)) {
+    const inside = kept.filter(other => contains(network, other.network.address))
+    // What goes to the same target needs no entry of its own.
+    const same = inside.filter(other => other.to === to)
+    for (const other of same) kept.splice(kept.indexOf(other), 1)
+    const holes = inside.filter(other => other.to !== to).map(other => other.network)
+    kept.push(...without(network, holes).map(part => ({ network: part, to })))
+  }
+  return kept
+    .toSorted((a, b) => (a.network.address.value < b.network.address.value ? -1 : 1))
+    .map(({ network, to }) => ({ cidr: networkOf(network), to }))
+}
+
+/** The parts of a network outside of the others. */
+function without(network: Cidr, holes: readonly Cidr[]): Cidr[] {
+  const inside = holes.filter(hole => overlaps(network, hole))
+  if (inside.length === 0) return [network]
+  if (inside.some(hole => hole.prefix <= network.prefix)) return []
+  return halvesOf(network).flatMap(half => without(half, inside))
+}
+
+function halvesOf({ family, address, prefix }: Cidr): Cidr[] {
+  const bit = BigInt(bitsOf(family) - prefix - 1)
+  const first = (address.value >> (bit + 1n)) << (bit + 1n)
+  return [first, first | (1n << bit)].map(value => ({ family, address: { family, value }, prefix: prefix + 1 }))
 }

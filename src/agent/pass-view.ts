@@ -6,8 +6,10 @@ import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import type { AgentContext } from './context.ts'
 import { type ObserveOptions, observe } from './observe.ts'
 import type { Observed } from './observed.ts'
+import { recordPath } from './ownership.ts'
 import { type Plan, planRun } from './plan.ts'
 import { hex, slotMark } from './policy-routing.ts'
+import { parseRecord } from './records.ts'
 import { lookupCommands } from './route-lookups.ts'
 
 export interface NodeOptions {
@@ -26,11 +28,16 @@ export async function observeNode(context: AgentContext, options: NodeOptions = 
     requested: interfaces,
     ipv4Only: interfaces.every(nic => addressesOf(nic).every(address => !address.includes(':'))),
     lookups: policyRouting
-      ? lookupCommands(lookups, interfaces, addresses, nic => hex(slotMark(nic.index, markMask)))
+      ? lookupCommands(lookups, interfaces, addresses, nic => hex(slotMark(slotOf(nic, context), markMask)))
       : [],
     ...(known ? { known } : {}),
     ...(apiServer && parseIp(apiServer) ? { apiServer } : {}),
   })
+}
+
+function slotOf(nic: Interface, { host, paths }: AgentContext): number {
+  const record = parseRecord(host.readFile(recordPath(paths, nic.macAddress))?.text ?? '')
+  return record?.marked?.slot ?? nic.index
 }
 
 export function planNode(

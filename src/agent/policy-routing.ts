@@ -51,7 +51,7 @@ const priorities = {
 const unspecified = '0.0.0.1/31'
 
 /** Prefix lengths up to this one count as default routes. */
-const defaultLength = 7
+export const defaultLength = 7
 /** Of one NIC and family. Sources beyond it have a mark instead, see nftables.ts. */
 const maxRules = 8
 

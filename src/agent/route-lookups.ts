@@ -23,6 +23,7 @@ import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import { type RouteSpec, type RuleSpec, ruleText } from './change.ts'
 import type { NodeNetworks } from './node-networks.ts'
 import { linkByIndex, type Observed, type ObservedRoute, tableMain } from './observed.ts'
+import { defaultLength } from './policy-routing.ts'
 
 const tableLocal = 255
 
@@ -35,8 +36,8 @@ interface Question {
 }
 
 export interface ExpectedLookup extends Question {
-  /** The network of the NIC that `to` is in. A route of others that is more specific wins. Undefined for a default route. */
-  network?: string
+  /** A route of others in the main table wins if its prefix has this length or a longer one. */
+  minPrefix?: number
   /** Packets leave by the NIC; `other`: by another device. */
   by: 'nic' | 'other'
 }
@@ -107,19 +108,22 @@ export function expectedLookups(
   nic: LookupNic,
   nics: readonly LookupNic[],
   targets: readonly string[],
-  node: Pick<NodeNetworks, 'addresses' | 'routers'>,
+  node: Pick<NodeNetworks, 'addresses' | 'primary' | 'routers'>,
 ): ExpectedLookup[] {
   const own = nic.addresses.map(({ cidr }) => hostPart(cidr))
   const inMain = nic.routes.filter(route => route.table === tableMain)
   const near = targets.flatMap((to): ExpectedLookup[] => {
     const ofFamily = (list: readonly string[]) => list.filter(from => isSameFamily(from, to))
     const network = longestOf(to, nic.routes)
-    const common = { to, by: 'nic' as const, ...(network === undefined ? {} : { network }) }
-    const hasOtherWay = node.routers[familyOf(to)] !== undefined || longestOf(to, inMain) === undefined
+    const common = { to, by: 'nic' as const, ...(network === undefined ? {} : { minPrefix: prefixOf(network) }) }
+    const isMoved = longestOf(to, inMain) !== undefined
+    const hasOtherWay = (from: string) => !isMoved || isOfPrimary(from, node)
     return [
       ...ofFamily(own).map(from => ({ ...common, from })),
       ...(winnerFor(to, nics) === nic ? [common] : []),
-      ...(hasOtherWay ? ofFamily(node.addresses).map(from => ({ from, to, by: 'other' as const })) : []),
+      ...ofFamily(node.addresses)
+        .filter(hasOtherWay)
+        .map(from => ({ from, to, by: 'other' as const })),
     ]
   })
   const far = nic.routes
@@ -128,7 +132,9 @@ export function expectedLookups(
       const to = remoteAddresses[family]
       const mark = nic.rules.find(rule => rule.family === family && rule.fwmark !== undefined)?.fwmark?.split('/')[0]
       return [
-        ...own.filter(from => isSameFamily(from, to)).map(from => ({ from, to, by: 'nic' as const })),
+        ...own
+          .filter(from => isSameFamily(from, to))
+          .map(from => ({ from, to, by: 'nic' as const, minPrefix: defaultLength + 1 })),
         ...(mark === undefined ? [] : [{ mark, to, by: 'nic' as const }]),
       ]
     })
@@ -180,7 +186,7 @@ export function lookupDifferences(
     if (lookup.by === 'other') return isByNic ? [`${packets} leave by ${name}, expected by another device`] : []
     // An address of this node, also the anycast address of its router.
     if (isByNic || found?.table === tableLocal) return []
-    if (found && lookup.network !== undefined && isMoreSpecific(found, lookup.to, lookup.network, observed)) return []
+    if (found && isByLongerRoute(found, lookup, observed)) return []
     return [`${packets} ${found ? `leave by ${wayOf(found, observed)}` : 'have no route'}, expected by ${name}`]
   })
 }
@@ -190,11 +196,24 @@ function describeQuestion({ from, mark, to }: ExpectedLookup): string {
   return `packets ${from === undefined ? 'without a source' : `from ${from}`} to ${to}`
 }
 
-/** Somebody gave a part of the NIC's network another way, or all of it with a better metric. */
-function isMoreSpecific({ table, devices }: ObservedRoute, to: string, network: string, { routes }: Observed): boolean {
-  const candidates = routes.filter(route => route.table === table && route.devices[0] === devices[0])
-  const destination = longestOf(to, candidates)
-  return table === tableMain && destination !== undefined && prefixOf(destination) >= prefixOf(network)
+/** Somebody gave a part of the network another way, or all of it with a better metric. */
+function isByLongerRoute(
+  { table, devices }: ObservedRoute,
+  { to, minPrefix }: ExpectedLookup,
+  { routes }: Observed,
+): boolean {
+  if (table !== tableMain || minPrefix === undefined) return false
+  const destination = longestOf(
+    to,
+    routes.filter(route => route.table === table && route.devices[0] === devices[0]),
+  )
+  return destination !== undefined && prefixOf(destination) >= minPrefix
+}
+
+/** The rules of the node's address select it, and lead to a router. */
+function isOfPrimary(from: string, { primary, routers }: Pick<NodeNetworks, 'primary' | 'routers'>): boolean {
+  const ip = parseIp(from)
+  return ip !== undefined && routers[ip.family] !== undefined && primary.some(network => contains(network, ip))
 }
 
 /** Device and table, and the rule that leads there if it is not one of the kernel's. */

@@ -22,7 +22,7 @@ const mark = '(0|0x[0-9a-f]+)/0x[0-9a-f]+'
 const allowedCommands = [
   'link set dev if3 (name multinic\\d|mtu \\d+|up)',
   `address add ${cidr}( brd \\+)? dev if3 noprefixroute`,
-  `route add ${cidr}( via ${ip})? dev if3 table \\d+( src ${ip})?( metric \\d+)?( onlink)? protocol [24]`,
+  `route (add|replace) ${cidr}( via ${ip})? dev if3 table \\d+( src ${ip})?( metric \\d+)?( onlink)? protocol [24]`,
   `rule add from ${cidr}( to ${cidr})?( iif lo| fwmark ${mark})? lookup \\d+( suppress_prefixlength \\d+)? priority \\d+ protocol [24]`,
   // What NICs share: which rules packets skip.
   `rule add (not )?from ${cidr}( iif lo)?( fwmark ${mark})? (goto \\d+|nop) priority \\d+ protocol 2`,

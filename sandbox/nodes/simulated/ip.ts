@@ -202,12 +202,16 @@ function runRoute(namespace: Namespace, verb: string, args: string[], style: Sty
 
 function runRule(namespace: Namespace, verb: string, args: string[], family: Family, style: Style) {
   if (verb === 'list' || verb === 'show') return ruleViews(namespace, style, family)
-  const given = pairs(args)
+  const [not, nop] = [args.includes('not'), args.includes('nop')]
+  const given = pairs(args.filter(arg => arg !== 'not' && arg !== 'nop'))
   const [from, to] = [given.get('from'), given.get('to')]
   const rule = {
     family: `${from}${to}`.includes(':') ? (6 as const) : family,
     priority: Number(given.get('priority')),
-    table: numberOf(given.get('lookup') ?? given.get('table') ?? 'main', tables),
+    table: nop || given.has('goto') ? 0 : numberOf(given.get('lookup') ?? given.get('table') ?? 'main', tables),
+    ...(not && { not: true as const }),
+    ...(nop && { nop: true as const }),
+    ...(given.has('goto') && { goto: Number(given.get('goto')) }),
     ...(from !== undefined && !['all', '0.0.0.0/0', '::/0'].includes(from) && { from: withPrefix(from) }),
     ...(to !== undefined && to !== 'all' && { to: withPrefix(to) }),
     ...(given.has('iif') && { iif: given.get('iif') ?? '' }),

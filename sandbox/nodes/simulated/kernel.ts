@@ -189,8 +189,8 @@ function sameTarget(a: Route, b: Route): boolean {
 }
 
 function sameRule(a: Rule, b: Rule): boolean {
-  const key = ({ family, priority, table, from, to, iif, fwmark, suppressPrefixLength }: Rule) =>
-    JSON.stringify([family, priority, table, from, to, iif, fwmark, suppressPrefixLength])
+  const key = ({ family, priority, table, from, to, iif, fwmark, suppressPrefixLength, not, nop, goto }: Rule) =>
+    JSON.stringify([family, priority, table, from, to, iif, fwmark, suppressPrefixLength, not, nop, goto])
   return key(a) === key(b)
 }
 

@@ -70,6 +70,10 @@ export interface Rule {
   fwmark?: string
   /** Routes with a prefix of this length or shorter do not count. */
   suppressPrefixLength?: number
+  not?: true
+  nop?: true
+  /** The next rule is the first one with this priority; without one, the rule has no effect. */
+  goto?: number
   protocol: number
 }
 
@@ -153,12 +157,20 @@ export function routeTo(
     ({ family, type, from }) =>
       family === ip.family && type !== broadcast && (from === undefined || covers(from, source)),
   )
-  for (const { family, table, from, to, fwmark, suppressPrefixLength = -1 } of namespace.rules) {
+  let skipTo = 0
+  for (const rule of namespace.rules.filter(({ family }) => family === ip.family)) {
+    const { priority, table, from, to, iif = 'lo', fwmark, suppressPrefixLength = -1, goto } = rule
     const matches =
       (from === undefined || covers(from, source)) &&
       (to === undefined || covers(to, ip)) &&
-      (fwmark === undefined || hasMark(mark, fwmark))
-    if (family !== ip.family || !matches) continue
+      (fwmark === undefined || hasMark(mark, fwmark)) &&
+      // Packets of the node itself.
+      iif === 'lo'
+    if (priority < skipTo || matches === (rule.not ?? false) || rule.nop) continue
+    if (goto !== undefined) {
+      if (namespace.rules.some(each => each.family === ip.family && each.priority === goto)) skipTo = goto
+      continue
+    }
     const [best] = routes
       .filter(route => route.table === table && covers(route.destination, ip))
       .sort(

@@ -1,23 +1,26 @@
 /**
  * `nft -f -` for the simulated kernel: keeps the tables as texts and lists them. Knows the commands of the agent; no packet of
- * a simulated node passes a table.
+ * a simulated node passes a table. A script that fails changes nothing.
  */
 import type { CommandResult } from '../../../src/agent/host.ts'
 import type { Namespace } from './network.ts'
 
-export function runNft({ tables }: Namespace, script: string): CommandResult {
+export function runNft(namespace: Namespace, script: string): CommandResult {
+  const tables = new Map(namespace.tables)
   // A table ends with a brace in the first column.
-  const commands = script.match(/^(?:table \S+ \S+ \{[\s\S]*?^\}|.+)$/gm) ?? []
+  const commands = script.match(/^(?:table \S+ \S+ \{[\s\S]*?^\}|[^#\n].*)$/gm) ?? []
   let stdout = ''
+  const fail = (error: string) => ({ code: 1, stdout: '', stderr: `/dev/stdin:1:1-5: Error: ${error}\n` })
   for (const command of commands) {
-    const [, verb = '', name = ''] = /^(list table|delete table|table) (\S+ \S+)/.exec(command) ?? []
-    if (verb === 'list table') {
-      const table = tables.get(name)
-      if (table === undefined) return { code: 1, stdout: '', stderr: 'Error: No such file or directory' }
-      stdout += `${table}\n`
-    } else if (verb === 'delete table') tables.delete(name)
-    else if (verb === 'table') tables.set(name, command.includes('{') ? command : `table ${name} {\n}`)
-    else return { code: 1, stdout: '', stderr: `Error: syntax error: ${command}` }
+    const [, verb = '', name = ''] = /^(list tables|list table|delete table|table)(?: (\S+ \S+))?/.exec(command) ?? []
+    if (verb === 'list tables') for (const each of tables.keys()) stdout += `table ${each}\n`
+    else if (verb === 'table')
+      tables.set(name, command.includes('{') ? command : (tables.get(name) ?? `table ${name} {\n}`))
+    else if (verb === '') return fail(`syntax error: ${command}`)
+    else if (!tables.has(name)) return fail('No such file or directory')
+    else if (verb === 'list table') stdout += `${tables.get(name)}\n`
+    else tables.delete(name)
   }
+  namespace.tables = tables
   return { code: 0, stdout, stderr: '' }
 }

@@ -94,15 +94,18 @@ export function ruleViews({ rules }: Namespace, style: Style, family: Family): V
 }
 
 function ruleView(rule: Rule, style: Style): View {
-  const { priority, from, to, iif, fwmark, table, suppressPrefixLength, protocol } = rule
+  const { priority, from, to, iif, fwmark, table, suppressPrefixLength, not, nop, goto, protocol } = rule
   const [source, target] = [splitPrefix(from), splitPrefix(to)]
   return {
     priority,
+    ...(not && { not: null }),
     ...{ src: source?.address ?? 'all', ...(source?.length !== undefined && { srclen: source.length }) },
     ...(target && { dst: target.address, ...(target.length !== undefined && { dstlen: target.length }) }),
     ...(iif !== undefined && { iif }),
     ...(fwmark !== undefined && { fwmark: fwmark.split('/')[0], fwmask: fwmark.split('/')[1] }),
-    table: nameOf('table', table, style),
+    ...(nop && { nop: null }),
+    ...(goto !== undefined && { goto }),
+    ...(!nop && goto === undefined && { table: nameOf('table', table, style) }),
     ...(suppressPrefixLength !== undefined && { suppress_prefixlen: suppressPrefixLength }),
     ...((style.numeric || protocol !== 2) && { protocol: nameOf('protocol', protocol, style) }),
   }

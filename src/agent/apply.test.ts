@@ -51,6 +51,7 @@ function kernel(refuses: Record<string, string>): { host: Host; done: string[] }
     changedAt: unused,
     connect: unused,
     resolve: unused,
+    send: unused,
     canConnect: unused,
     listen: unused,
     now: () => 0,

@@ -11,11 +11,14 @@ import { type NeighbourReplies, type ProbeTarget, probeNeighbours, repliesIn, ta
 import { type Address, linkByIndex, type Observed } from './observed.ts'
 import type { Plan } from './plan.ts'
 import { defaultRoutes, gatewayTargets, nicTargets, type OwnedNetwork, probeModeOf } from './probe-targets.ts'
+import { packetsNotSent } from './routed-probe.ts'
 import { applyUnitOf, type Unit } from './unit.ts'
 
 export interface Replies {
   neighbours: NeighbourReplies
   apiServer: boolean
+  /** Packets of NICs that the node did not send, by index. */
+  notSent?: ReadonlyMap<number, string>
 }
 
 /** What a run probes: the requested NICs, and the node itself. */
@@ -138,7 +141,8 @@ export async function probeAfter(
     reached || (before.apiServer && reachApiServer(context, retryTimeout)),
     probe(lost, retryTimeout),
   ])
-  return { neighbours: replied, apiServer: reachedLate }
+  const notSent = await packetsNotSent(scope.nics, host, settings)
+  return { neighbours: replied, apiServer: reachedLate, notSent }
 }
 
 /** For a run that changes nothing. A neighbour that the kernel has heard lately is not asked again. */
@@ -152,7 +156,13 @@ export async function probeUnchanged(
   const recent = repliesIn(neighbours, targets)
   const silent = targets.filter(target => !recent.has(targetKey(target)))
   const late = await probeNeighbours(host, silent, { timeout: settings.probe.timeout, links, neighbours })
-  return judgeNics(scope, targets, noReplies, { neighbours: new Map([...recent, ...late]), apiServer: false }, settings)
+  const notSent = await packetsNotSent(
+    scope.nics.filter(({ ifindex }) => targets.some(target => target.ifindex === ifindex)),
+    host,
+    settings,
+  )
+  const after = { neighbours: new Map([...recent, ...late]), apiServer: false, notSent }
+  return judgeNics(scope, targets, noReplies, after, settings)
 }
 
 /**
@@ -245,6 +255,11 @@ function judgeNics(
 ): JudgedNics {
   const [unreachable, notes] = [new Map<number, Failure>(), new Map<number, string>()]
   for (const { nic, ifindex } of nics) {
+    const notSent = after.notSent?.get(nic.index)
+    if (notSent !== undefined) {
+      unreachable.set(nic.index, { reason: 'GatewayUnreachable', message: notSent })
+      continue
+    }
     const silent = targets.filter(target => target.ifindex === ifindex && !after.neighbours.has(targetKey(target)))
     const lost = silent.filter(target => before.neighbours.has(targetKey(target)))
     if (silent.length === 0) continue

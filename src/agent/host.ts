@@ -62,6 +62,8 @@ export interface Host {
   connect(path: string): Promise<Duplex | undefined>
   /** The first address of a host name; undefined when there is none within the timeout. */
   resolve(name: string, timeout: number): Promise<string | undefined>
+  /** Sends a UDP packet to the discard port (9). Returns the error of the kernel, if any. */
+  send(from: string, to: string): Promise<string | undefined>
   /** Reports whether a host replies on TCP; a refused connection counts. */
   canConnect(address: string, port: number, timeout: number): Promise<boolean>
   /** Binds a Unix socket to a path and listens, until the returned function is called or the process ends. */
@@ -102,6 +104,7 @@ export function kernelHost({ namespace }: { namespace?: string } = {}): Host {
     changedAt,
     connect: path => connectTo(path),
     resolve,
+    send,
     canConnect,
     listen,
     now: () => Date.now(),
@@ -269,6 +272,20 @@ async function resolve(name: string, timeout: number): Promise<string | undefine
 function sleep(ms: number): Promise<void> {
   return new Promise(resolve => {
     setTimeout(resolve, ms)
+  })
+}
+
+function send(from: string, to: string): Promise<string | undefined> {
+  // Loaded on demand: a run without probes does not need it.
+  const { createSocket } = process.getBuiltinModule('node:dgram')
+  return new Promise(resolve => {
+    const socket = createSocket(to.includes(':') ? 'udp6' : 'udp4')
+    const end = (error: Error | null | undefined) => {
+      socket.close()
+      resolve(error?.message)
+    }
+    socket.once('error', end)
+    socket.bind({ address: from }, () => socket.send('', 9, to, end))
   })
 }
 

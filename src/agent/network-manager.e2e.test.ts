@@ -34,8 +34,10 @@ test('a NIC is released from an automatic connection, survives a restart of Netw
     assert.ok(kernelState(node)['addresses']?.includes('multinic0 10.100.0.10/24 noprefixroute'))
     assert.deepEqual(Object.keys(diskOf(node, path => path.includes('multinic'))), [
       '/etc/NetworkManager/system-connections/multinic0.nmconnection',
+      ...['multinic.nft', 'primary.batch', 'primary6.batch'].map(name => `/etc/multinic/${name}`),
       '/etc/sysctl.d/90-multinic0.conf',
       '/etc/systemd/network/05-multinic0.link',
+      ...['nft', 'primary'].map(name => `/etc/systemd/system/multinic-${name}.service`),
       '/etc/udev/rules.d/05-multinic0.rules',
     ])
     assert.equal(foreignState(node, macsOf(node)), before)

@@ -110,10 +110,7 @@ const lists: Record<string, [entries: Record<string, string>, expected: string[]
     { '10.1.0.0/29': 'a', '10.1.0.4/30': 'b', '10.1.0.6/32': 'a' },
     ['10.1.0.0/30 a', '10.1.0.4/31 b', '10.1.0.6/32 a', '10.1.0.7/32 b'],
   ],
-  'neighbours stay': [
-    { '10.1.1.0/24': 'a', '10.1.0.0/24': 'a' },
-    ['10.1.0.0/24 a', '10.1.1.0/24 a'],
-  ],
+  'neighbours stay': [{ '10.1.1.0/24': 'a', '10.1.0.0/24': 'a' }, ['10.1.0.0/24 a', '10.1.1.0/24 a']],
   'text that is no network goes': [{ nonsense: 'a', 'fd00::/64': 'b' }, ['fd00::/64 b']],
 }
 for (const [name, [entries, expected]] of Object.entries(lists))

@@ -137,19 +137,29 @@ function withNode(
   return all
 }
 
-/** Rules and routes work without nftables. */
+/** Rules and routes work without nftables, and beside a data path that passes it by. */
 function withoutTables(
   notes: ReadonlyMap<number, string>,
   { accepted }: Plan,
-  { nftError }: Observed,
+  { nftError, links }: Observed,
 ): Map<number, string> {
   const all = new Map(notes)
-  if (nftError === undefined) return all
-  const text = `Pods do not answer NodePorts by this NIC, because the node cannot load nftables rules: ${nftError}`
+  const program = links.flatMap(({ name }) => dataPaths.find(([pattern]) => pattern.test(name))?.[1] ?? [])[0]
+  const texts = [
+    nftError && `Pods do not answer NodePorts by this NIC, because the node cannot load nftables rules: ${nftError}`,
+    program && `${program} answers NodePorts by eBPF, past the rules of this NIC: see its settings for more devices`,
+  ].filter(Boolean)
+  if (texts.length === 0) return all
   for (const { nic } of accepted)
-    if (nic.rules.length > 0) all.set(nic.index, [all.get(nic.index), text].filter(Boolean).join('; '))
+    if (nic.rules.length > 0) all.set(nic.index, [all.get(nic.index), ...texts].filter(Boolean).join('; '))
   return all
 }
+
+/** Devices of programs that forward packets by eBPF. */
+const dataPaths: readonly (readonly [RegExp, string])[] = [
+  [/^cilium_(host|net)$/, 'Cilium'],
+  [/^bpf(in|out)\.cali$/, 'Calico'],
+]
 
 /** Networks that the main table does not reach by the NIC. */
 function withOnlyBound(notes: ReadonlyMap<number, string>, { accepted }: Plan): Map<number, string> {

@@ -11,7 +11,7 @@ import type { FileState } from '../../../src/agent/observed.ts'
 import { parseIp } from '../../../src/contract/address.ts'
 import type { Mount } from '../container.ts'
 import { type Namespaces, runIp } from './ip.ts'
-import { isReachable, type Namespace } from './network.ts'
+import { isReachable, type Namespace, routeTo } from './network.ts'
 import { runNft } from './nft.ts'
 
 export interface SimulatedHostOptions {
@@ -94,6 +94,10 @@ export function simulatedHost({ all, namespace, mounts, listening }: SimulatedHo
       throw Object.assign(new Error(`connect ECONNREFUSED ${path}`), { code: 'ECONNREFUSED' })
     },
     resolve: async () => undefined,
+    async send(from, to) {
+      const ip = parseIp(to)
+      return ip && routeTo(namespace, ip, parseIp(from)) ? undefined : 'send ENETUNREACH'
+    },
     async canConnect(address) {
       const ip = parseIp(address)
       return ip !== undefined && isReachable(namespace, ip)

@@ -209,16 +209,15 @@ export async function returnToNetworkManager(
 }
 
 /**
- * IPv6 rules need `ip -6`, hence batches of their own. Those of removed NICs go first, like all of their rules: networkd
- * removes the rules that it added as soon as a link goes down.
+ * IPv6 rules need `ip -6`, hence a batch of their own. It goes first: networkd removes the rules that it added as soon as a link
+ * goes down, and the rules of an older agent would lead packets to the routes of other NICs in the main table.
  */
 function batchesOf(units: readonly Unit[]): Batch[] {
   const lines = linesOf(units)
   const rules6 = lines.filter(({ change }) => change.kind === 'rule' && change.rule.family === 6)
   return [
-    { args: ['-6', '-batch', '-'], lines: rules6.filter(({ unit }) => unit.purpose === 'remove') },
+    { args: ['-6', '-batch', '-'], lines: rules6 },
     { args: ['-batch', '-'], lines: lines.filter(line => !rules6.includes(line)) },
-    { args: ['-6', '-batch', '-'], lines: rules6.filter(({ unit }) => unit.purpose !== 'remove') },
   ]
 }
 
@@ -247,19 +246,33 @@ function linesOf(units: readonly Unit[]): BatchLine[] {
     )
     .filter(({ command }) => command !== '')
   const removedRules = new Set(lines.flatMap(({ change }) => removedRule(change)))
-  // Removed NICs free their names. Then new rules and the routes that flows need meanwhile, before the old ones that they replace: no packet may find neither.
-  // Then removals of the other NICs: the next NIC may need the same rule, route or address. Then temporary names, then
-  // the rest.
   const rankOf = (line: BatchLine) => {
     const { unit, change } = line
-    if (unit.purpose === 'remove') return 0
-    if (change.kind === 'rule' && change.op === 'add' && !removedRules.has(ruleKey(change.rule))) return 1
-    if (change.kind === 'route' && change.early) return 1
-    if (isRemoval(line) && !('inPlace' in change)) return 2
-    return change.kind === 'name' && change.park ? 3 : 4
+    if (unit.purpose === 'remove') return ranks.removedNics
+    const isNewRule = change.kind === 'rule' && change.op === 'add' && !removedRules.has(ruleKey(change.rule))
+    if (unit.purpose === 'node' && change.kind === 'route' && change.op === 'add') return ranks.primaryRoutes
+    if (isNewRule) return unit.purpose === 'node' ? ranks.primaryRules : ranks.newRules
+    if (change.kind === 'route' && change.early) return ranks.newRules
+    if (isRemoval(line) && !('inPlace' in change)) return ranks.removals
+    return change.kind === 'name' && change.park ? ranks.temporaryNames : ranks.rest
   }
-  return [0, 1, 2, 3, 4].flatMap(rank => lines.filter(line => rankOf(line) === rank))
+  return Object.values(ranks).flatMap(rank => lines.filter(line => rankOf(line) === rank))
 }
+
+/**
+ * Removed NICs free their names. Then the way of the node's own address, new rules and the routes that flows need meanwhile, before
+ * the old ones that they replace: no packet may find neither. Then removals of the other NICs: the next NIC may need the same
+ * rule, route or address. Then temporary names, then the rest.
+ */
+const ranks = {
+  removedNics: 0,
+  primaryRoutes: 1,
+  primaryRules: 2,
+  newRules: 3,
+  removals: 4,
+  temporaryNames: 5,
+  rest: 6,
+} as const
 
 function removedRule(change: Change): string[] {
   return change.kind === 'rule' && change.op === 'remove' ? [ruleKey(change.rule)] : []

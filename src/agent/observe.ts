@@ -31,10 +31,10 @@ import {
   parseLinks,
   parseNeighbours,
   parseRoutes,
-  parseRules,
   parseStacked,
   permanentMacOf,
 } from './observed.ts'
+import { parseRules } from './observed-rules.ts'
 import { allIndexes, filesOfIndex, isOurNetworkFile, macAddressIn, recordPath, recordsDirectory } from './ownership.ts'
 import type { Paths } from './paths.ts'
 import { parseRecord } from './records.ts'

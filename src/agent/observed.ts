@@ -209,32 +209,10 @@ interface RawRoute {
   nexthops?: { dev?: string; gateway?: string; via?: { host: string } }[]
 }
 
-type RawRule = Record<string, unknown> & {
-  priority: number
-  table?: string
-  protocol?: string
-  src?: string
-  srclen?: number
-  dst?: string
-  dstlen?: number
-  iif?: string
-  fwmark?: string
-  fwmask?: string
-  not?: null
-  goto?: number
-  nop?: null
-  suppress_prefixlen?: number
-}
-
 /** The source of a rule that does not select by addresses. */
 export const everySource = { 4: '0.0.0.0/0', 6: '::/0' } as const
 
 const forever = 0xffffffff
-const ruleKeys = new Set([
-  ...['priority', 'src', 'srclen', 'dst', 'dstlen', 'iif', 'fwmark', 'fwmask', 'not', 'goto', 'nop'],
-  ...['table', 'protocol', 'suppress_prefixlen'],
-])
-
 export function parseLinks(raw: unknown[]): { links: Link[]; addresses: Address[] } {
   const entries = (raw as RawLink[]).filter(entry => entry.ifindex !== undefined)
   return { links: entries.map(parseLink), addresses: entries.flatMap(parseAddresses) }
@@ -293,37 +271,6 @@ function withoutNexthops6(entry: RawRoute): RawRoute[] {
   if (entry.pref === undefined || entry.nexthops === undefined) return [entry]
   const { nexthops, ...rest } = entry
   return nexthops.map(hop => ({ ...rest, ...hop }))
-}
-
-export function parseRules(raw: unknown[], family: Family): ObservedRule[] {
-  return (raw as RawRule[]).map(entry => ({
-    family,
-    priority: entry.priority,
-    table: Number(entry.table ?? 0),
-    ...selector('from', entry.src, entry.srclen, family),
-    ...selector('to', entry.dst, entry.dstlen, family),
-    ...restOf(entry, family),
-    ...(entry.suppress_prefixlen === undefined ? {} : { suppressPrefixLength: entry.suppress_prefixlen }),
-    protocol: Number(entry.protocol ?? 0),
-    plain: Object.keys(entry).every(key => ruleKeys.has(key)),
-  }))
-}
-
-/**
- * What selects packets other than by their addresses, and what a rule does other than a lookup. The kernel lists no source then:
- * the text of the rule would be that of the other family's rule too.
- */
-function restOf(entry: RawRule, family: Family): Partial<ObservedRule> {
-  const { iif, fwmark, fwmask = '0xffffffff', goto, src } = entry
-  const rest = {
-    ...(iif === undefined ? {} : { iif }),
-    ...(fwmark === undefined ? {} : { fwmark: `${fwmark}/${fwmask}` }),
-    ...('not' in entry ? { not: true as const } : {}),
-    ...(goto === undefined ? {} : { goto }),
-    ...('nop' in entry ? { nop: true as const } : {}),
-  }
-  const isForAll = (src === undefined || src === 'all') && entry.dst === undefined
-  return isForAll && Object.keys(rest).length > 0 ? { ...rest, from: everySource[family] } : rest
 }
 
 export function linkByIndex(observed: Observed, ifindex: number): Link | undefined {
@@ -395,14 +342,4 @@ function parseAddresses(raw: RawLink): Address[] {
 function withPrefixLength(text: string, family: Family): string {
   if (text === 'default' || text.includes('/')) return text
   return parseIp(text) ? `${text}/${bitsOf(family)}` : text
-}
-
-function selector<K extends string>(
-  key: K,
-  address: string | undefined,
-  prefix: number | undefined,
-  family: Family,
-): { [P in K]?: string } {
-  if (address === undefined || address === 'all') return {}
-  return { [key]: `${address}/${prefix ?? bitsOf(family)}` } as { [P in K]?: string }
 }

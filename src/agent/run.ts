@@ -29,7 +29,7 @@ import { duplicatesIn, endOfProbe, newAddresses, probeUnits } from './duplicate-
 import { clearJournal, writeJournal } from './journal.ts'
 import { askCommands, forgetCommands, type ProbeTarget } from './neighbour-probe.ts'
 import { releaseFromNetworkd, releaseUnits, reloadNetworkd, withReleased } from './networkd-reload.ts'
-import { tablesAfter } from './node-routing.ts'
+import { planNodeRouting, tablesAfter } from './node-routing.ts'
 import { trimNode } from './node-trim.ts'
 import { type ObserveOptions, observeFiles, withRecord } from './observe.ts'
 import type { Observed } from './observed.ts'
@@ -213,7 +213,9 @@ async function apply(prepared: Prepared, context: PassContext): Promise<Applied>
   const known = { ...unaffectedBy(plan, units, files, context), nft: tablesAfter(before, applicable, context.done) }
   let after = await observeNode(context, { known })
   for (let round = 2; round <= maxRounds && needsAnotherRound(plan, applicable, after); round++) {
-    const again = remainingKernelChanges(planNode(after, context, skip).units, units, failures)
+    const planned = planNode(after, context, skip).units.filter(({ purpose }) => purpose !== 'node')
+    const shared = planNodeRouting(plan.node, after, paths)
+    const again = remainingKernelChanges([...planned, ...shared], units, failures)
     if (again.length === 0) break
     journaled = [...journaled, ...again]
     writeJournal(host, paths, { bootID: before.bootID, units: again })

@@ -8,7 +8,8 @@ import { ruleText } from '../../src/agent/change.ts'
 import type { Host } from '../../src/agent/host.ts'
 import { readIp, readIpLists } from '../../src/agent/ip-read.ts'
 import { canonicalTable, nftErrorIn, nftScript, nftTable } from '../../src/agent/nftables.ts'
-import { ifindexes, type Link, parseLinks, parseRoutes, parseRules } from '../../src/agent/observed.ts'
+import { ifindexes, type Link, parseLinks, parseRoutes } from '../../src/agent/observed.ts'
+import { parseRules } from '../../src/agent/observed-rules.ts'
 import type { Family } from '../../src/contract/address.ts'
 
 export interface KernelImplementation {

@@ -65,7 +65,8 @@ test('the bill of materials names Node, every package and its licence', { skip: 
   assert.match(bill.serialNumber, /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/)
   assert.equal(bill.metadata.component.name, 'multinic-agent')
   const names = bill.components.map((one: { name: string }) => one.name)
-  for (const name of ['node', 'iproute2', 'nftables', 'libc6', 'libstdc++6', 'libgcc-s1']) assert.ok(names.includes(name), name)
+  for (const name of ['node', 'iproute2', 'nftables', 'libc6', 'libstdc++6', 'libgcc-s1'])
+    assert.ok(names.includes(name), name)
   for (const { name, version, purl, licenses } of bill.components) {
     assert.ok(name && version && licenses.length === 1, name)
     assert.match(purl, /^pkg:(generic|deb\/debian|npm)\/[^@]+@[^@]+$/)

@@ -210,6 +210,17 @@ const stubs: Record<string, unknown> = {
   'node:v8': { setFlagsFromString() {} },
 }
 
+/** Packets go nowhere. */
+const socket = {
+  once() {},
+  close() {},
+  bind: (_: object, then: () => void) => then(),
+  send: (...args: unknown[]) => (args.at(-1) as (error: null) => void)(null),
+}
+const loadReal = process.getBuiltinModule
+const load = (name: string) => (name === 'node:dgram' ? { createSocket: () => socket } : loadReal(name))
+Object.assign(process, { getBuiltinModule: load })
+
 function run(script: Script): void {
   script.runInThisContext()((name: string) => stubs[name] ?? requireReal(name))
 }

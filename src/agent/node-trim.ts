@@ -21,7 +21,7 @@ export async function trimNode(
   context: AgentContext & { done: Set<Change>; notRestored: string[] },
 ): Promise<{ node: DesiredNode; observed: Observed; failures: Failures }> {
   const { host, paths } = context
-  const plan = planNode(observed, context, failed)
+  const plan = planNode(observed, context, failed, { keepsOrphans: true })
   const { node } = plan
   const units = withPurpose(plan.units, 'node')
   if (units.length === 0) return { node, observed, failures: new Map() }

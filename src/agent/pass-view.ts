@@ -44,7 +44,8 @@ export function planNode(
   observed: Observed,
   { request, settings, paths }: AgentContext,
   skip: ReadonlySet<number>,
+  { keepsOrphans = false } = {},
 ): Plan {
   const interfaces = request.mode === 'cleanup' ? [] : request.interfaces
-  return planRun({ ...request, interfaces, settings, paths, observed, skip })
+  return planRun({ ...request, interfaces, settings, paths, observed, skip, keepsOrphans })
 }

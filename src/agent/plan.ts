@@ -41,6 +41,8 @@ export interface PlanInput {
   observed: Observed
   /** Interfaces that have failed in this run; they are not tried again. */
   skip?: ReadonlySet<number>
+  /** Orphaned interfaces count for what all NICs share: their removal has failed. */
+  keepsOrphans?: boolean
 }
 
 /** A requested interface whose NIC is present. */
@@ -134,7 +136,7 @@ export function planRun(input: PlanInput): Plan {
     return link ? [{ nic: named, link, isStale }] : []
   })
 
-  const removed = new Set(removals.units.map(({ macAddress }) => macAddress))
+  const removed = new Set(input.keepsOrphans ? [] : removals.units.map(({ macAddress }) => macAddress))
   const node = desiredNode(
     nodeShares(
       desired,

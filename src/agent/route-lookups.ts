@@ -28,14 +28,14 @@ import { defaultLength } from './policy-routing.ts'
 const tableLocal = 255
 
 /** How the kernel is asked for the way of a packet. */
-interface Question {
+interface LookupQuery {
   from?: string
   /** Packet mark, as `ip` writes it. */
   mark?: string
   to: string
 }
 
-export interface ExpectedLookup extends Question {
+export interface ExpectedLookup extends LookupQuery {
   /** A route of others in the main table wins if its prefix has this length or a longer one. */
   minPrefix?: number
   /** Packets leave by the NIC; `other`: by another device. */
@@ -81,7 +81,7 @@ export function lookupCommands(
   ]
 }
 
-function lookupCommand({ from, mark, to }: Question): string {
+function lookupCommand({ from, mark, to }: LookupQuery): string {
   return `route get ${to}${from === undefined ? '' : ` from ${from}`}${mark === undefined ? '' : ` mark ${mark}`}`
 }
 
@@ -114,9 +114,9 @@ export function expectedLookups(
   const inMain = nic.routes.filter(route => route.table === tableMain)
   const near = targets.flatMap((to): ExpectedLookup[] => {
     const ofFamily = (list: readonly string[]) => list.filter(from => isSameFamily(from, to))
-    const network = longestOf(to, nic.routes)
+    const network = bestDestination(to, nic.routes)
     const common = { to, by: 'nic' as const, ...(network === undefined ? {} : { minPrefix: prefixOf(network) }) }
-    const isMoved = longestOf(to, inMain) !== undefined
+    const isMoved = bestDestination(to, inMain) !== undefined
     const hasOtherWay = (from: string) => !isMoved || isOfPrimary(from, node)
     return [
       ...ofFamily(own).map(from => ({ ...common, from })),
@@ -144,7 +144,7 @@ export function expectedLookups(
 /** The NIC that packets without a source use: longest prefix, then lowest index. */
 function winnerFor(to: string, nics: readonly LookupNic[]): LookupNic | undefined {
   const lengthOf = (nic: LookupNic) => {
-    const network = longestOf(
+    const network = bestDestination(
       to,
       nic.routes.filter(route => route.table === tableMain),
     )
@@ -155,7 +155,7 @@ function winnerFor(to: string, nics: readonly LookupNic[]): LookupNic | undefine
 }
 
 /** The most specific destination of these routes, other than a default route, that contains the address. */
-function longestOf(to: string, routes: readonly { destination: string }[]): string | undefined {
+function bestDestination(to: string, routes: readonly { destination: string }[]): string | undefined {
   const ip = parseIp(to)
   const [best] = routes
     .map(({ destination }) => destination)
@@ -182,7 +182,7 @@ export function lookupDifferences(
     const found = observed.lookups?.[lookupCommand(lookup)]
     if (found === undefined) return []
     const isByNic = found?.devices.includes(ifindex) ?? false
-    const packets = describeQuestion(lookup)
+    const packets = describePackets(lookup)
     if (lookup.by === 'other') return isByNic ? [`${packets} leave by ${name}, expected by another device`] : []
     // An address of this node, also the anycast address of its router.
     if (isByNic || found?.table === tableLocal) return []
@@ -191,7 +191,7 @@ export function lookupDifferences(
   })
 }
 
-function describeQuestion({ from, mark, to }: ExpectedLookup): string {
+function describePackets({ from, mark, to }: ExpectedLookup): string {
   if (mark !== undefined) return `replies with mark ${mark} to ${to}`
   return `packets ${from === undefined ? 'without a source' : `from ${from}`} to ${to}`
 }
@@ -203,7 +203,7 @@ function isByLongerRoute(
   { routes }: Observed,
 ): boolean {
   if (table !== tableMain || minPrefix === undefined) return false
-  const destination = longestOf(
+  const destination = bestDestination(
     to,
     routes.filter(route => route.table === table && route.devices[0] === devices[0]),
   )

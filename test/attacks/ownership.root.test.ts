@@ -46,14 +46,14 @@ const cases: Attack[] = [
   {
     finding: 'F7',
     name: 'an identical rule is adopted without removing it, and leaves with the interface',
-    prepare: node => void node.ip('rule', 'add', 'from', '10.100.0.10', 'lookup', '100', 'priority', '10100'),
+    prepare: node => void node.ip(...'rule add from 10.100.0.0/24 iif lo lookup 100 priority 10070'.split(' ')),
     expect: async (result, node) => {
       assert.deepEqual(outcomes(result), ['Configured'], result.log)
       assert.doesNotMatch(result.log, /remove rule/)
-      assert.match(node.ip('rule'), /10100:\s+from 10\.100\.0\.10 lookup 100\s/)
+      assert.match(node.ip('rule'), /10070:\s+from 10\.100\.0\.0\/24 iif lo lookup 100\s/)
       const removed = await node.agent({ mode: 'cleanup', interfaces: [] })
       assert.equal(removed.report?.verdict, 'Removed', removed.log)
-      assert.doesNotMatch(node.ip('rule'), /10\.100\.0\.10/)
+      assert.doesNotMatch(node.ip('rule'), /10\.100\.0/)
     },
     cleanup: false,
   },
@@ -81,16 +81,16 @@ const cases: Attack[] = [
     finding: 'F7',
     name: 'a foreign rule that has all selectors of ours and one more is not removed in its place',
     prepare: async node => {
-      const rule = 'rule add from 10.100.0.10 fwmark 7 lookup 100 priority 10100 protocol static'
+      const rule = 'rule add from 10.100.0.0/24 iif lo fwmark 7 lookup 100 priority 10070 protocol static'
       node.ip(...rule.split(' '))
       await configureAll(node)
     },
     request: () => ({ mode: 'cleanup', interfaces: [] }),
     expect: async (result, node) => {
-      assert.match(node.ip('rule'), /from 10\.100\.0\.10 fwmark 0x7 lookup 100/)
+      assert.match(node.ip('rule'), /from 10\.100\.0\.0\/24 fwmark 0x7 iif lo lookup 100/)
       assert.equal(result.report?.verdict, 'Failed', result.log)
       assert.match(result.report?.message ?? '', /the kernel could remove a foreign rule/)
-      node.ip('rule', 'del', 'from', '10.100.0.10', 'fwmark', '7', 'lookup', '100')
+      node.ip('rule', 'del', 'from', '10.100.0.0/24', 'fwmark', '7', 'lookup', '100')
       const removed = await node.agent({ mode: 'cleanup', interfaces: [] })
       assert.equal(removed.report?.verdict, 'Removed', removed.log)
       assert.doesNotMatch(node.ip('rule'), /10\.100\.0/)
@@ -139,13 +139,13 @@ const cases: Attack[] = [
     env: node =>
       ipWrapper(
         node,
-        'case "$lines" in *"rule add from 10.100.0.10/32 lookup 100"*) nth 1 && $real rule add from 10.100.0.10 lookup 100 priority 10100 protocol static ;; esac',
+        'case "$lines" in *"rule add from 10.100.0.0/24 iif lo lookup 100"*) nth 1 && $real rule add from 10.100.0.0/24 iif lo lookup 100 priority 10070 protocol static ;; esac',
       ),
     expect: async (result, node) => {
       assert.deepEqual(outcomes(result), ['Failed CommandFailed', 'Configured'], result.log)
-      assert.match(node.ip('rule'), /10100:\s+from 10\.100\.0\.10 lookup 100/)
+      assert.match(node.ip('rule'), /10070:\s+from 10\.100\.0\.0\/24 iif lo lookup 100/)
       assert.doesNotMatch(node.ip('-o', 'address'), /10\.100\.0\.10/)
-      node.ip('rule', 'del', 'from', '10.100.0.10', 'lookup', '100')
+      node.ip('rule', 'del', 'from', '10.100.0.0/24', 'lookup', '100')
     },
   },
   {

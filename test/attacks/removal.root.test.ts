@@ -28,7 +28,7 @@ function keepsIndex(name: string, instead: string, reason: string, message: RegE
       before = stateOf(node)
     },
     request: node => request(node, 1),
-    env: node => ipWrapper(node, `lines=$(echo "$lines" | sed 's/^rule del from 10.100.0.10.*/${instead}/')`),
+    env: node => ipWrapper(node, `lines=$(echo "$lines" | sed 's/^rule del from 10.100.0.0.*/${instead}/')`),
     expect: async (result, node) => {
       assert.deepEqual(outcomes(result), [`Failed ${reason}`], result.log)
       assert.match(result.report?.interfaces[0]?.message ?? '', message)
@@ -44,7 +44,7 @@ attacks('removals', [
     'a removal in which a command fails',
     'link show dev nosuch0 type bond',
     'CommandFailed',
-    /^multinic0 still belongs to the NIC fa:16:3e:00:00:01, which cannot be removed: remove rule from 10\.100\.0\.10.*: /,
+    /^multinic0 still belongs to the NIC fa:16:3e:00:00:01, which cannot be removed: remove rule from 10\.100\.0\.0.*: /,
   ),
   keepsIndex(
     'a removal that has no effect',

@@ -1,6 +1,6 @@
 /**
  * The agent with ten NICs in a network namespace: new NICs, and NICs that are already configured. The reference is the start
- * of bare Node and one `ip -batch` with the same commands. Probes are off, except as shipped. One NIC beside NetworkManager.
+ * of bare Node, and one `ip -batch` and one `nft` with the same commands. Probes are off, except as shipped. One NIC beside NetworkManager.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildAgent } from '../../scripts/build.ts'
 import { duplicateTimeout } from '../../src/agent/connectivity.ts'
+import { nftScript, nftTable } from '../../src/agent/nftables.ts'
 import type { AgentReport } from '../../src/contract/agent-report.ts'
 import { hasNetworkManager, oneNicSeconds } from '../rigs/host/network-manager.ts'
 import { createNode, type RigNode, requestedInterface } from '../rigs/host/node.ts'
@@ -35,15 +36,17 @@ export const bench: Bench = async report => {
     await buildAgent(bundle)
     const apply = agentInput(node, 'apply')
     const cleanup = agentInput(node, 'cleanup')
-    const lines = batchOf(node)
+    const lines = commandsOf(node)
+    const nftFile = join(dir, 'table.nft')
+    writeFileSync(nftFile, lines.nft)
 
     const [fresh, idle, kernel]: [Cost[], Cost[], number[]] = [[], [], []]
     const [node0, batch]: [Cost[], Cost[]] = [[], []]
     for (let round = 0; round < rounds; round++) {
       // Alternately, so that other load slows both.
       node0.push(costOf(node, {}, process.execPath, '-e', '0'))
-      batch.push(costOf(node, { input: lines.do }, 'ip', '-batch', '-'))
-      costOf(node, { input: lines.undo }, 'ip', '-force', '-batch', '-')
+      batch.push(costOf(node, { input: lines.do }, 'sh', '-c', `ip -batch - && nft -f ${nftFile}`))
+      costOf(node, { input: lines.undo }, 'sh', '-c', 'ip -force -batch -; nft delete table ip multinic')
       fresh.push(costOf(node, apply, process.execPath, bundle))
       kernel.push(lastReport(node).timings['apply'] ?? Number.NaN)
       idle.push(costOf(node, apply, process.execPath, bundle))
@@ -61,7 +64,7 @@ export const bench: Bench = async report => {
 
     const of = (costs: readonly Cost[], what: keyof Cost) => trimmedMean(costs.map(cost => cost[what]))
     const bare = (what: keyof Cost, starts = node0) => ({
-      against: 'bare Node and one ip -batch',
+      against: 'bare Node, one ip -batch and one nft',
       reference: of(starts, what) + of(batch, what),
     })
     report(figure('agent.fresh10_wall', of(fresh, 'wall'), 'ms', bare('wall'), { atMostTimes: 2.5 }))
@@ -82,7 +85,7 @@ export const bench: Bench = async report => {
     const silence = { against: 'the silence of the duplicate check', reference: duplicateTimeout }
     report(figure('agent.shipped10_wall', of(shipped, 'wall'), 'ms', silence, { atMostTimes: 1.3 }))
     report(figure('agent.shipped10_cpu', of(shipped, 'cpu'), 'ms', bare('cpu', besideShipped), { atMostTimes: 2.5 }))
-    const oneBatch = { against: 'one ip -batch', reference: of(batch, 'wall') }
+    const oneBatch = { against: 'one ip -batch and one nft', reference: of(batch, 'wall') }
     report(figure('agent.kernel', median(kernel), 'ms', oneBatch, { atMostTimes: 5 }))
   } finally {
     node.remove()
@@ -131,38 +134,47 @@ function costOf(node: RigNode, { env = {}, input = '' }: CommandInput, command: 
   return { wall: real * 1000, cpu: (user + system) * 1000 }
 }
 
-/** The same changes as the agent: name, MTU, address, up, two routes, four rules. */
-function batchOf(node: RigNode): { do: string; undo: string } {
+/** The same changes as the agent: name, MTU, address, up, three routes and three rules for each NIC, and one table of nftables. */
+function commandsOf(node: RigNode): { do: string; undo: string; nft: string } {
   const lines = node.nics.flatMap((nic, id) => [
     `link set dev ${nic.name} name multinic${id} mtu 1450`,
     `address add ${nic.address}/24 dev multinic${id} noprefixroute`,
     `link set dev multinic${id} up`,
     `route add ${nic.cidr} dev multinic${id} table ${100 + id} src ${nic.address} metric ${100 + id} protocol 4`,
-    `route add 0.0.0.0/0 via ${nic.gateway} dev multinic${id} table ${100 + id} metric ${100 + id} protocol 4`,
-    `rule add from ${nic.address}/32 lookup ${100 + id} priority ${10_100 + id} protocol 4`,
-    `rule add from ${nic.address}/32 lookup 254 suppress_prefixlength 0 priority ${10_080 + id} protocol 4`,
-    `rule add from ${nic.address}/32 to 10.0.0.0/24 lookup ${100 + id} priority ${10_060 + id} protocol 4`,
-    `rule add from 0.0.0.1/31 to ${nic.cidr} lookup ${100 + id} priority ${32_516 + id} protocol 4`,
+    `route add 0.0.0.0/0 via ${nic.gateway} dev multinic${id} table ${100 + id} metric ${100 + id} onlink protocol 4`,
+    `route add ${nic.cidr} dev multinic${id} src ${nic.address} metric ${20_000 + id} protocol 4`,
+    `rule add from ${nic.cidr} iif lo lookup ${100 + id} priority ${10_070 + id} protocol 4`,
+    `rule add from ${nic.cidr} iif lo lookup 254 suppress_prefixlength 7 priority ${10_060 + id} protocol 4`,
+    `rule add fwmark ${(id + 1) * 8}/0x78 lookup ${100 + id} priority ${10_000 + id} protocol 4`,
   ])
   const undo = node.nics.flatMap((nic, id) => [
-    ...[10_100, 10_080, 10_060, 32_516].map(priority => `rule del priority ${priority + id}`),
+    ...[10_070, 10_060, 10_000].map(priority => `rule del priority ${priority + id}`),
     `address flush dev multinic${id}`,
     `link set dev multinic${id} down`,
     `link set dev multinic${id} name ${nic.name} mtu 1500`,
   ])
-  return { do: `${lines.join('\n')}\n`, undo: `${undo.join('\n')}\n` }
+  const marked = node.nics.map((nic, slot) => ({
+    name: `multinic${slot}`,
+    slot,
+    sources: [{ family: 4 as const, cidr: nic.cidr }],
+    networks: [{ family: 4 as const, cidr: nic.cidr }],
+  }))
+  const table = nftTable(4, marked, { mask: 0x78, wires: ['ens3'], otherWay: true })
+  return { do: `${lines.join('\n')}\n`, undo: `${undo.join('\n')}\n`, nft: nftScript(4, table) }
 }
 
 function lastReport(node: RigNode): AgentReport {
   return JSON.parse(readFileSync(join(node.root, 'dev/termination-log'), 'utf8')) as AgentReport
 }
 
-/** Number of `ip` processes that the agent starts. */
+/** Number of processes of ip and nft that the agent starts. */
 function forksOf(node: RigNode, dir: string, { env = {} }: CommandInput, bundle: string): number {
   const [bin, count] = [join(dir, 'bin'), join(dir, 'count')]
   mkdirSync(bin)
-  writeFileSync(join(bin, 'ip'), `#!/bin/sh\necho x >> ${count}\nexec /sbin/ip "$@"\n`)
-  chmodSync(join(bin, 'ip'), 0o755)
+  for (const program of ['ip', 'nft']) {
+    writeFileSync(join(bin, program), `#!/bin/sh\necho x >> ${count}\nexec /usr/sbin/${program} "$@"\n`)
+    chmodSync(join(bin, program), 0o755)
+  }
   execFileSync('nsenter', [`--net=/run/netns/${node.namespace}`, process.execPath, bundle], {
     env: { PATH: `${bin}:/usr/sbin:/usr/bin:/sbin:/bin`, ...env },
     stdio: 'ignore',

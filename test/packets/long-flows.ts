@@ -6,7 +6,7 @@
 import type { LongFlow } from './testbed.ts'
 
 /** The NIC of the node that carries it. */
-export type Carrier = 'first NIC' | 'second NIC' | 'third NIC' | 'primary'
+export type Carrier = 'first NIC' | 'second NIC' | 'third NIC' | 'primary' | 'no NIC of the node'
 
 export interface NamedFlow extends Omit<LongFlow, 'family'> {
   carrier: Carrier
@@ -27,6 +27,8 @@ export const longFlows = {
     carrier: 'second NIC',
   },
   'TCP to the second NIC of the subnet': { from: 'client', to: 'A2', port: 'host', carrier: 'third NIC' },
+  /** What it waits for is the machine of the tests. */
+  'TCP past the node': { from: 'far', to: 'peer', port: 'server', carrier: 'no NIC of the node' },
   'TCP of a far client to P': { from: 'far', to: 'P', port: 'host', carrier: 'primary' },
 } satisfies Record<string, NamedFlow>
 export type FlowName = keyof typeof longFlows

@@ -41,16 +41,27 @@ test('an attached port becomes a NIC with name, address, routes and file, and ev
   assert.deepEqual(
     state.rules.filter(rule => !before.rules.includes(rule)),
     [
-      '10040: from 10.10.0.10 lookup main',
-      '10060: from 10.10.0.10 to 10.0.0.0/24 lookup 100',
-      '10080: from 10.10.0.10 lookup main',
-      '10100: from 10.10.0.10 lookup 100',
-      '32516: from 0.0.0.1 to 10.10.0.0/24 lookup 100',
+      '9999: from all fwmark 0/0x78 goto 10012',
+      '10000: from all fwmark 0x8/0x78 lookup 100',
+      '10010: from all fwmark 0x58/0x78 lookup 110',
+      '10012: not from all iif lo goto 10095',
+      '10013: from 0.0.0.1/31 iif lo goto 10095',
+      '10014: from 10.0.0.0/24 iif lo goto 10090',
+      '10060: from 10.10.0.0/24 iif lo lookup main',
+      '10070: from 10.10.0.0/24 iif lo lookup 100',
+      '10090: from 10.0.0.0/24 iif lo lookup main',
+      '10091: from 10.0.0.0/24 iif lo lookup 110',
+      '10095: from all nop',
     ],
   )
   assert.deepEqual(
     state.routes.filter(route => !before.routes.includes(route)),
-    ['100: 10.10.0.0/24 dev multinic0', '100: default via 10.10.0.1 dev multinic0'],
+    [
+      '100: 10.10.0.0/24 dev multinic0',
+      '100: default via 10.10.0.1 dev multinic0',
+      '110: 10.10.0.0/24 via 10.0.0.1 dev ens3',
+      'main: 10.10.0.0/24 dev multinic0',
+    ],
   )
   assert.match(state.files['etc/netplan/90-multinic0.yaml'] ?? '', new RegExp(`macaddress: "?${first.macAddress}`))
   for (const [path, text] of Object.entries(before.files)) assert.equal(state.files[path], text, `${path} was changed`)

@@ -159,7 +159,17 @@ interface Link {
   flags: string[]
   addr_info: { local: string; prefixlen: number; scope: string }[]
 }
-type Rule = { priority: number; src: string; srclen?: number; dst?: string; dstlen?: number; table: string }
+interface Rule {
+  priority: number
+  src: string
+  srclen?: number
+  iif?: string
+  fwmark?: string
+  fwmask?: string
+  not?: null
+  goto?: number
+  table?: string
+}
 type Route = { dst: string; gateway?: string; dev: string; table?: string; type?: string; prefsrc?: string }
 
 async function kernelState(namespace: string): Promise<Omit<NodeState, 'files'>> {
@@ -179,11 +189,7 @@ async function kernelState(namespace: string): Promise<Omit<NodeState, 'files'>>
         addresses: link.addr_info.filter(ip => ip.scope !== 'link').map(ip => `${ip.local}/${ip.prefixlen}`),
       }))
       .sort((a, b) => (a.name < b.name ? -1 : 1)),
-    rules: rules.map(rule => {
-      const from = rule.src === 'all' ? 'all' : rule.src
-      const to = rule.dst ? ` to ${rule.dst}${rule.dstlen ? `/${rule.dstlen}` : ''}` : ''
-      return `${rule.priority}: from ${from}${to} lookup ${rule.table}`
-    }),
+    rules: rules.map(ruleText),
     routes: routes
       .filter(route => route.table !== 'local')
       .map(route => {
@@ -192,6 +198,16 @@ async function kernelState(namespace: string): Promise<Omit<NodeState, 'files'>>
       })
       .sort(),
   }
+}
+
+function ruleText({ priority, src, srclen, iif, fwmark, fwmask, goto, table, ...rest }: Rule): string {
+  const selectors = [
+    `from ${src}${srclen === undefined ? '' : `/${srclen}`}`,
+    iif && `iif ${iif}`,
+    fwmark && `fwmark ${fwmark}/${fwmask}`,
+  ].filter(Boolean)
+  const action = table === undefined ? (goto === undefined ? 'nop' : `goto ${goto}`) : `lookup ${table}`
+  return `${priority}: ${'not' in rest ? 'not ' : ''}${selectors.join(' ')} ${action}`
 }
 
 async function filesOf(root: string): Promise<Record<string, string>> {

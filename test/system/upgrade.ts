@@ -75,8 +75,11 @@ export function testUpgrade(system: () => TestSandbox, node: string): void {
     await eventually(async () => assert.equal(await kube.get(jobs, { namespace, name: old }), undefined), { within })
     const { rules, files } = await system().nodeState(node)
     for (const { id, name, address, macAddress } of nics) {
-      const priorities = rules.filter(rule => rule.includes(`from ${address} `)).map(rule => Number.parseInt(rule, 10))
-      assert.ok(priorities.length > 0 && priorities.every(priority => priority < 11_000), 'the old rule still exists')
+      assert.ok(!rules.some(rule => rule.includes(`from ${address} `)), 'the old rule still exists')
+      assert.ok(
+        rules.some(rule => rule.startsWith(`${10_070 + id}: from ${address.replace(/\.\d+$/, '.0/24')} `)),
+        'the new rule is missing',
+      )
       assert.match(files[`etc/netplan/9${id}-${name}.yaml`] ?? '', new RegExp(macAddress))
     }
   })

@@ -11,25 +11,32 @@ version_of() { sed -n "s#^\t$1 v\([^ ]*\).*#\1#p" "$here/source/go.mod"; }
 version=$(version_of gopkg.in/k8snetworkplumbingwg/multus-cni.v4)-$(version_of github.com/containernetworking/plugins)
 out=${XDG_CACHE_HOME:-$HOME/.cache}/multinic/cni/$version
 
-if [ -d "$out/bin" ]; then echo "$out/bin"; exit 0; fi
-if [ "${1:-}" = --check ]; then echo "Multus and the CNI plugins ($version) are not built" >&2; exit 1; fi
+# An earlier release of this script built fewer programs of the same version, so check each of them.
+programs=$(sed -n '/^tool (/,/^)/s#^\t##p' "$here/source/go.mod")
+missing() {
+  local program
+  for program in $programs; do [ -x "$out/bin/${program##*/}" ] || echo "$program"; done
+}
+
+if [ -z "$(missing)" ]; then echo "$out/bin"; exit 0; fi
+if [ "${1:-}" = --check ]; then echo "not built: $(missing | xargs -n 1 basename | xargs)" >&2; exit 1; fi
 if ! command -v go >/dev/null; then
   echo "the tests of secondary networks need Go $(sed -n 's/^go //p' "$here/source/go.mod") or newer to build Multus and the CNI plugins" >&2
   exit 1
 fi
 
-mkdir -p "$out"
+mkdir -p "$out/bin"
 exec 9>"$out/.lock"
 flock 9
-if [ ! -d "$out/bin" ]; then
-  echo "building Multus and the CNI plugins $version (about two minutes on two cores, once)" >&2
+todo=$(missing)
+if [ -n "$todo" ]; then
+  echo "building $(echo "$todo" | xargs -n 1 basename | xargs) of CNI $version (all: about two minutes on two cores, once)" >&2
   work=$(mktemp -d "$out/.build.XXXXXX")
   trap 'rm -rf "$work"' EXIT
-  # `tool` are the programs that go.mod lists. Without cgo they also run in guests with another C library.
+  # Without cgo they also run in guests with another C library.
+  # shellcheck disable=SC2086
   (cd "$here/source" && CGO_ENABLED=0 GOFLAGS= go build -mod=readonly -buildvcs=false -trimpath -ldflags '-s -w' \
-    -o "$work/" tool) 9>&- >&2
-  mkdir "$work/bin"
-  find "$work" -maxdepth 1 -type f -exec mv {} "$work/bin/" \;
-  mv "$work/bin" "$out/bin"
+    -o "$work/" $todo) 9>&- >&2
+  find "$work" -maxdepth 1 -type f -exec mv {} "$out/bin/" \;
 fi
 echo "$out/bin"

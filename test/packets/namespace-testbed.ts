@@ -22,11 +22,13 @@ import {
   subnetOf,
 } from './addresses.ts'
 import { filterRules, seenPackets, watchRules } from './filters.ts'
-import { ports, serviceRules } from './ports.ts'
+import { batch, feed, inside } from './namespaces.ts'
+import { ports } from './ports.ts'
 import type { FlowState, ProbeReply } from './station-protocol.ts'
 import { type Station, startStation } from './stations.ts'
 import type { Host, LongFlow, Probe, Testbed } from './testbed.ts'
 import { tunnel, type Vpn, vpns } from './vpns.ts'
+import { connectHost, simulatedWorkloads, type Workloads } from './workloads.ts'
 
 export interface NamespaceTestbed extends Testbed {
   node: RigNode
@@ -36,28 +38,19 @@ export interface NamespaceTestbed extends Testbed {
 
 const hostLength = (family: Family) => (family === 4 ? 32 : 128)
 
-/** Where the other hosts are: the bridge of the fabric, and the namespace that has it. */
+/** The hosts in the fabric. */
 const hosts = {
-  pod: {
-    on: 'node',
-    bridge: 'cni0',
-    addresses: ['10.244.0.5/24', 'fd00:244::5/64'],
-    gateways: ['10.244.0.1', 'fd00:244::1'],
-  },
   peer: {
-    on: 'fabric',
     bridge: 'br0',
     addresses: ['10.0.0.11/24', 'fd00:a::11/64'],
     gateways: ['10.0.0.1', 'fd00:a::1'],
   },
   client: {
-    on: 'fabric',
     bridge: 'br1',
     addresses: ['10.100.0.50/24', 'fd00::50/64', '10.100.0.70/24', 'fd00::4001/64'],
     gateways: ['10.100.0.1', 'fd00::1'],
   },
   far: {
-    on: 'fabric',
     bridge: 'brf',
     addresses: ['10.9.0.2/24', 'fd00:f9::2/64'],
     gateways: ['10.9.0.1', 'fd00:f9::1'],
@@ -65,7 +58,10 @@ const hosts = {
 } as const
 
 /** The NICs are attached, and nobody has configured them. */
-export async function createTestbed(layout: Layout): Promise<NamespaceTestbed> {
+export async function createTestbed(
+  layout: Layout,
+  workloads: Workloads = simulatedWorkloads,
+): Promise<NamespaceTestbed> {
   const node = await createNode({ nics: 0 })
   const { namespace, fabric } = node
   const stations = new Map<Host, Station>()
@@ -78,17 +74,17 @@ export async function createTestbed(layout: Layout): Promise<NamespaceTestbed> {
   try {
     buildFabric(node)
     preparePrimary(node)
-    for (const [name, { on, ...host }] of Object.entries(hosts)) {
+    for (const name of ['pod', ...Object.keys(hosts)] as Host[]) {
       const own = `${namespace}${name}`
       execFileSync('ip', ['netns', 'add', own])
       namespaces.push(own)
-      connectHost(on === 'node' ? namespace : fabric, own, name, host)
-      stations.set(name as Host, startStation(own))
+      stations.set(name, startStation(own))
     }
+    for (const [name, host] of Object.entries(hosts)) connectHost(fabric, `${namespace}${name}`, name, host)
     batch(`${namespace}peer`, ['address add 10.244.1.5/32 dev lo', 'address add fd00:244:1::5/128 dev lo nodad'])
     stations.set('node', startStation(namespace))
     plugAll(node, layout)
-    feed(namespace, serviceRules(layout), 'nft', '-f', '-')
+    await workloads({ node: namespace, pod: `${namespace}pod`, layout })
     await Promise.all([...stations].map(([host, station]) => station.request({ do: 'listen', ...listening(host) })))
     return testbedOf(node, layout, stations, remove)
   } catch (error) {
@@ -137,36 +133,10 @@ function preparePrimary(node: RigNode): void {
     '-4 route add default via 10.0.0.1 dev ens3 proto dhcp metric 100',
     '-4 route del default via 10.0.0.1 dev ens3 metric 0',
     '-6 route add default via fd00:a::1 dev ens3 proto ra metric 100',
-    'link add cni0 type bridge',
-    'address add 10.244.0.1/24 dev cni0',
-    'address add fd00:244::1/64 dev cni0 nodad',
-    'link set cni0 up',
     'route add 10.244.1.0/24 via 10.0.0.11',
     '-6 route add fd00:244:1::/64 via fd00:a::11',
     `link set ${tunnel} arp off up`,
   ])
-}
-
-function connectHost(
-  on: string,
-  namespace: string,
-  name: string,
-  { bridge, addresses, gateways }: { bridge: string; addresses: readonly string[]; gateways: readonly string[] },
-): void {
-  // The client's bridge comes with the first NIC.
-  const master = bridge === 'br1' ? [] : [`link set v-${name} master ${bridge}`]
-  batch(on, [`link add v-${name} type veth peer name eth0 netns ${namespace}`, ...master, `link set v-${name} up`])
-  batch(namespace, [
-    'link set lo up',
-    'link set eth0 up',
-    // Only the first address of a family is the source of new connections.
-    ...addresses.map((address, index) => `address add ${address} dev eth0${flagsOf(address, index > 1)}`),
-    ...gateways.map(gateway => `route add default via ${gateway} dev eth0`),
-  ])
-}
-
-function flagsOf(address: string, deprecated: boolean): string {
-  return address.includes(':') ? ` nodad${deprecated ? ' preferred_lft 0' : ''}` : ''
 }
 
 function plugAll(node: RigNode, layout: Layout): void {
@@ -236,7 +206,10 @@ function testbedOf(
       const packets = seenPackets(inside(fabric, 'nft', '--json', 'list', 'table', 'netdev', 'watch'))
       return sent.map(({ probe, asked: { localPort }, reply }) => {
         const outward = probe.from === 'node' || probe.from === 'pod'
-        const own = packets.filter(packet => localPort === (outward ? packet.sourcePort : packet.destinationPort))
+        // kube-proxy masquerades to another port.
+        const own = packets.filter(({ sourcePort, destinationPort }) =>
+          outward ? [localPort, reply.seenPort].includes(sourcePort) : destinationPort === localPort,
+        )
         return {
           delivered: reply.seen !== undefined,
           ...(reply.seen === undefined ? {} : { source: nameOf(reply.seen, layout, probe.family) }),
@@ -303,35 +276,4 @@ async function finish(node: RigNode, layout: Layout): Promise<void> {
 function nodeDevice(port: string): string {
   if (port === 'tunnel') return tunnel
   return port === 'p0' ? 'ens3' : `multinic${Number(port.slice(1)) - 1}`
-}
-
-/** Lines may begin with a family. */
-function batch(namespace: string, lines: readonly string[]): void {
-  const byFamily = Map.groupBy(lines, line => /^-[46]/.exec(line)?.[0] ?? '')
-  const [own, four, six] = ['', '-4', '-6'].map(family => byFamily.get(family) ?? [])
-  for (const [family, group] of [
-    ['', own],
-    ['-4', four],
-    ['-6', six],
-  ] as const) {
-    if (!group || group.length === 0) continue
-    const text = group.map(line => line.replace(/^-[46] /, '')).join('\n')
-    execFileSync('ip', [...(family ? [family] : []), '-n', namespace, '-batch', '-'], {
-      input: `${text}\n`,
-      stdio: ['pipe', 'ignore', 'pipe'],
-    })
-  }
-}
-
-function inside(namespace: string, command: string, ...args: string[]): string {
-  return feed(namespace, '', command, ...args)
-}
-
-function feed(namespace: string, input: string, command: string, ...args: string[]): string {
-  return execFileSync('nsenter', [`--net=/run/netns/${namespace}`, command, ...args], {
-    input,
-    encoding: 'utf8',
-    maxBuffer: 1 << 26,
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
 }

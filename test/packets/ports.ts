@@ -13,6 +13,8 @@ export const ports = {
   'NodePort Cluster, remote Pod': 30_082,
   'NodePort, hostNetwork endpoint': 30_083,
   service: 80,
+  'service, Cluster policy': 81,
+  hostPort: 8088,
 } as const
 export type Port = keyof typeof ports
 

@@ -1,5 +1,5 @@
 /** Sends the packets of cases and compares what became of them with what the table expects. */
-import { expectedOf, seenOf } from './expectations.ts'
+import { expectedOf, type Row, seenOf } from './expectations.ts'
 import type { Case } from './pairwise.ts'
 import { table } from './table.ts'
 import type { Testbed } from './testbed.ts'
@@ -23,23 +23,29 @@ export async function runCases(
   testbed: Testbed,
   cases: readonly Case[],
   mayFail: (one: Case) => boolean = () => false,
+  rows: Readonly<Record<string, Row>> = table,
 ): Promise<Result[]> {
-  const first = await outcomes(testbed, cases, lostAfter)
+  const first = await outcomes(testbed, cases, lostAfter, rows)
   const wrong = cases.filter((one, index) => first[index]?.seen !== first[index]?.expected && !mayFail(one))
   // A busy machine may be late: only what stays wrong is wrong.
   const second = new Map<Case, Result>()
-  for (const [index, result] of (await outcomes(testbed, wrong, deliveredWithin)).entries()) {
+  for (const [index, result] of (await outcomes(testbed, wrong, deliveredWithin, rows)).entries()) {
     const one = wrong[index]
     if (one) second.set(one, result)
   }
   return cases.flatMap((one, index) => second.get(one) ?? first[index] ?? [])
 }
 
-async function outcomes(testbed: Testbed, cases: readonly Case[], within: number): Promise<Result[]> {
+async function outcomes(
+  testbed: Testbed,
+  cases: readonly Case[],
+  within: number,
+  rows: Readonly<Record<string, Row>>,
+): Promise<Result[]> {
   if (cases.length === 0) return []
-  const rows = cases.map(one => ({ one, row: rowOf(one.row) }))
+  const pairs = cases.map(one => ({ one, row: rowOf(one.row, rows) }))
   const sent = await testbed.send(
-    rows.map(({ one, row: { from, bind, to, port, udp } }) => ({
+    pairs.map(({ one, row: { from, bind, to, port, udp } }) => ({
       from,
       bind,
       to,
@@ -49,15 +55,15 @@ async function outcomes(testbed: Testbed, cases: readonly Case[], within: number
       within,
     })),
   )
-  return rows.map(({ one, row }, index) => ({
+  return pairs.map(({ one, row }, index) => ({
     name: nameOfCase(one),
     expected: expectedOf(row, one),
     seen: sent[index] ? seenOf(sent[index]) : 'nothing',
   }))
 }
 
-export function rowOf(name: string) {
-  const row = table[name]
+export function rowOf(name: string, rows: Readonly<Record<string, Row>> = table): Row {
+  const row = rows[name]
   if (!row) throw new Error(`no row "${name}"`)
   return row
 }

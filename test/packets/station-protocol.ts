@@ -33,6 +33,7 @@ export type Command =
 export interface ProbeReply {
   /** The source address that the server saw, when it sent everything back. */
   seen?: string
+  seenPort?: number
   error?: string
 }
 

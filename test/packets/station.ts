@@ -54,7 +54,7 @@ function probeTcp({ to, port, source, localPort, within }: ProbeCommand): Promis
     socket.on('data', data => {
       text += data
       const [first = '', rest = ''] = text.split('\n')
-      if (rest.length === echoed) end({ seen: first.split(' ')[0] ?? '' })
+      if (rest.length === echoed) end(seenIn(first))
     })
   })
 }
@@ -71,7 +71,7 @@ function probeUdp({ to, port, source, localPort, within }: ProbeCommand): Promis
     }
     const timer = setTimeout(() => end({ error: 'timeout' }), within)
     socket.on('error', error => end({ error: error.message }))
-    socket.on('message', message => end({ seen: String(message).split(' ')[0] ?? '' }))
+    socket.on('message', message => end(seenIn(String(message))))
     socket.bind({ port: localPort, ...(source === undefined ? {} : { address: source }) }, () =>
       // The callback gets an error when there is no route.
       socket.connect(port, to, (error?: Error) =>
@@ -79,6 +79,12 @@ function probeUdp({ to, port, source, localPort, within }: ProbeCommand): Promis
       ),
     )
   })
+}
+
+/** From what a server says first. */
+function seenIn(text: string): ProbeReply {
+  const [seen = '', port = ''] = text.trim().split(' ')
+  return { seen, seenPort: Number(port) }
 }
 
 const typeOf = (address: string): SocketType => (isIPv6(address) ? 'udp6' : 'udp4')

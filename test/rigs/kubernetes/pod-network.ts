@@ -6,7 +6,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run, startDaemon } from '../process.ts'
 import { binary } from './binaries.ts'
-import { bridge, type ControlPlane, kubeconfigText, serviceCidr } from './control-plane.ts'
+import { bridge, type ControlPlane, serviceCidr } from './control-plane.ts'
+import { proxyConfig, proxyKubeconfig } from './proxy.ts'
 
 const podCidr = '10.244.0.0/16'
 const domain = 'cluster.local'
@@ -35,14 +36,11 @@ export async function startPodNetwork(cp: ControlPlane, plugins: string): Promis
   // Without a route, a connection from here to a Service would fail before kube-proxy sees it.
   await run('ip', ['route', 'add', serviceCidr, 'dev', bridge.name])
   await cp.exec('kubectl', ['apply', '-f', '-'], { input: JSON.stringify(apiServerEndpoint(cp.server)) })
-  const client = await cp.authority.issue('kube-proxy', '/CN=system:kube-proxy', { extendedKeyUsage: 'clientAuth' })
-  const kubeconfig = join(cp.dir, 'kube-proxy.kubeconfig')
-  const user = { 'client-certificate': client.cert, 'client-key': client.key }
-  await writeFile(kubeconfig, kubeconfigText(cp.server, cp.authority.cert, user))
+  const kubeconfig = await proxyKubeconfig(cp)
 
   const proxyCommand: PodNetwork['proxyCommand'] = async name => {
     const config = join(cp.dir, `kube-proxy-${name}.json`)
-    await writeFile(config, JSON.stringify(proxyConfig(name, kubeconfig)))
+    await writeFile(config, JSON.stringify(proxyConfig({ name, kubeconfig, clusterCIDR: podCidr, mode: 'nftables' })))
     return [binary('kube-proxy'), `--config=${config}`]
   }
   // There is no Node of this name: it waits for one for 30 s, then it works without.
@@ -101,21 +99,5 @@ function apiServerEndpoint(server: string): object {
     addressType: 'IPv4',
     endpoints: [{ addresses: [hostname] }],
     ports: [{ name: 'https', port: Number(port), protocol: 'TCP' }],
-  }
-}
-
-/** Limits of 0 leave the sysctls of the machine, which all nodes share, as they are. */
-function proxyConfig(name: string, kubeconfig: string): object {
-  return {
-    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
-    kind: 'KubeProxyConfiguration',
-    mode: 'nftables',
-    hostnameOverride: name,
-    clusterCIDR: podCidr,
-    clientConnection: { kubeconfig },
-    conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
-    nftables: { minSyncPeriod: '100ms' },
-    healthzBindAddress: '127.0.0.1:10256',
-    metricsBindAddress: '127.0.0.1:10249',
   }
 }

@@ -6,3 +6,4 @@
 export { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
 export { type NodeOptions, type RigNode, startNode } from './node.ts'
 export { type PodNetwork, startPodNetwork } from './pod-network.ts'
+export { type ProxyMode, proxyConfig, proxyKubeconfig } from './proxy.ts'

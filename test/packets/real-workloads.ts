@@ -5,7 +5,7 @@
  */
 import { addressOf as addressIn, type Family, families, type Name } from './addresses.ts'
 import type { Row } from './expectations.ts'
-import { ports } from './ports.ts'
+import { type Port, ports } from './ports.ts'
 import { table } from './table.ts'
 
 export const nodeName = 'worker-1'
@@ -149,25 +149,49 @@ function endpointSlice(name: string, { endpoint }: Service, family: Family): obj
   }
 }
 
+const clients = { 'a client on link': 'client', 'a client behind the gateway': 'far' } as const
+const own = { 'the node': 'node', 'a Pod': 'pod' } as const
+
 /** Rows that the simulated workloads do not have. */
-const more: Record<string, Row> = {}
-for (const [client, from] of [
-  ['a client on link', 'client'],
-  ['a client behind the gateway', 'far'],
-] as const) {
-  for (const udp of [false, true]) {
-    const over = udp ? ' over UDP' : ''
-    const base = { from, source: from, ...(udp && { udp: true as const }) }
-    more[`${client} reaches a hostPort at A${over}`] = { ...base, to: 'A', port: 'hostPort', device: 'A' }
-    more[`${client} reaches a hostPort at B${over}`] = { ...base, to: 'B', port: 'hostPort', device: 'B' }
-    more[`${client} reaches a LoadBalancer address with Cluster policy${over}`] = {
-      ...{ ...base, to: 'VIP-D', port: 'service, Cluster policy', source: 'cni0', device: 'VIP-D' },
-    }
-    more[`${client} reaches an external IP with Cluster policy${over}`] = {
-      ...{ ...base, to: 'external IP', port: 'service, Cluster policy', source: 'cni0', device: 'external IP' },
-    }
-  }
-}
+const fromOutside: Record<string, Row> = Object.fromEntries(
+  Object.entries(clients).flatMap(([client, from]) =>
+    [false, true].flatMap(udp => {
+      const row = (what: string, to: Name, port: Port, source: Name = from): [string, Row] => [
+        `${client} reaches ${what}${udp ? ' over UDP' : ''}`,
+        { from, to, port, ...(udp && { udp }), source, device: to },
+      ]
+      return [
+        row('a hostPort at A', 'A', 'hostPort'),
+        row('a hostPort at B', 'B', 'hostPort'),
+        row('a VIP on no interface with Cluster policy', 'VIP-D', 'service, Cluster policy', 'cni0'),
+        row('an external IP with Cluster policy', 'external IP', 'service, Cluster policy', 'cni0'),
+      ]
+    }),
+  ),
+)
+
+/** The node's own addresses are reached over lo: only what leads to another node leaves the node. */
+const fromInside: Record<string, Row> = Object.fromEntries(
+  Object.entries(own).flatMap(([client, from]) => {
+    const row = (what: string, to: Name, port: Port, source: Name, device: Row['device'] = 'none'): [string, Row] => [
+      `${client} reaches ${what} ${to}`,
+      { from, to, port, source, device },
+    ]
+    const isNode = from === 'node'
+    return [
+      ...(['A', 'B', 'VIP'] as const).flatMap(to => [
+        row('a NodePort Cluster with a Pod of another node at', to, 'NodePort Cluster, remote Pod', 'P', 'P'),
+        row('a NodePort Local at', to, 'NodePort Local', 'cni0'),
+        row('a NodePort with a hostNetwork endpoint at', to, 'NodePort, hostNetwork endpoint', isNode ? 'P' : 'pod'),
+        row('a hostPort at', to, 'hostPort', isNode ? to : 'cni0'),
+      ]),
+      ...(['VIP-D', 'external IP'] as const).flatMap(to => [
+        row('a Service with Cluster policy at', to, 'service, Cluster policy', 'cni0'),
+        row('a Service with Local policy at', to, 'service', 'cni0'),
+      ]),
+    ]
+  }),
+)
 
 /** The rows of the suite that use a Service or the Pod of the node, and those above. */
 export const realRows: Readonly<Record<string, Row>> = {
@@ -176,5 +200,6 @@ export const realRows: Readonly<Record<string, Row>> = {
       ([, { from, port }]) => from === 'pod' || (port !== 'host' && port !== 'server' && port !== 'pod'),
     ),
   ),
-  ...more,
+  ...fromOutside,
+  ...fromInside,
 }

@@ -144,6 +144,16 @@ const nodes: Record<string, Primary> = {
       otherWay,
     ],
   ],
+  "an address inside a network of the primary NIC, such as keepalived's, has no rules of its own": [
+    4,
+    ['10.0.0.200/32', '10.0.0.10/24'],
+    ['10.1.0.0/24'],
+    [
+      'from 10.0.0.0/24 iif lo lookup 110 suppress_prefixlength 0 priority 10091',
+      'from 10.0.0.0/24 iif lo lookup 254 suppress_prefixlength 24 priority 10090',
+      otherWay,
+    ],
+  ],
   'replies have their way without a network of the primary NIC too': [4, [], ['10.1.0.0/24'], [otherWay]],
   'IPv6 has the same rules': [
     6,

@@ -24,7 +24,7 @@
  *
  * Pure. See docs/decisions/0112-reply-routing.md
  */
-import { bitsOf, type Cidr, type Family, networkOf, overlaps, parseCidr } from '../contract/address.ts'
+import { bitsOf, type Cidr, contains, type Family, networkOf, overlaps, parseCidr } from '../contract/address.ts'
 import type { RuleSpec } from './change.ts'
 import { everySource, protocolKernel, protocolStatic, tableMain } from './observed.ts'
 import type { PacketSource } from './packet-sources.ts'
@@ -153,7 +153,7 @@ export function sharedRules(
   const ofFamily = (list: readonly Cidr[]) => list.filter(cidr => cidr.family === family)
   const reached = ofFamily(networks)
   const longest = Math.max(...reached.map(({ prefix }) => prefix))
-  const own = [...new Map(ofFamily(primary).map(network => [networkOf(network), network])).values()]
+  const own = widest(ofFamily(primary))
   const common = { family, iif: 'lo', protocol: protocolKernel }
   const rules =
     reached.length === 0
@@ -173,6 +173,14 @@ export function sharedRules(
   if (!skips || ofFamily(sources).length === 0) return rules
   const isApart = (network: Cidr) => !sources.some(source => source.family === family && overlaps(source, network))
   return [...rules, ...skippingRules(family, mask, own.filter(isApart).map(networkOf), reached.length > 0)]
+}
+
+/** A virtual address of the primary NIC that is in its network, such as keepalived's, needs no rule of its own. */
+function widest(networks: readonly Cidr[]): Cidr[] {
+  const distinct = [...new Map(networks.map(network => [networkOf(network), network])).values()]
+  return distinct.filter(
+    network => !distinct.some(other => other.prefix < network.prefix && contains(other, network.address)),
+  )
 }
 
 /** The kernel ignores a goto as long as there is no rule with its target. */

@@ -59,6 +59,12 @@ const pod = { name: 'pod', port: ports.pod } as const
 function services(): Record<string, Service> {
   const addresses = (name: Name) => families.map(family => addressOf(name, family))
   return {
+    // Its address must not have been given to another one.
+    outside: {
+      endpoint: { name: 'client', port: ports.server, isRemote: true },
+      port: ports.service,
+      spec: { type: 'ClusterIP', clusterIP: addresses('service')[0], clusterIPs: addresses('service') },
+    },
     'node-port-local': { endpoint: pod, port: ports['NodePort Local'], spec: nodePort('Local') },
     'node-port-cluster': { endpoint: pod, port: ports['NodePort Cluster, local Pod'], spec: nodePort('Cluster') },
     'node-port-remote': {
@@ -82,11 +88,6 @@ function services(): Record<string, Service> {
       port: ports['service, Cluster policy'],
       spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Cluster', externalIPs: addresses('external IP') },
       ingress: ['VIP-D'],
-    },
-    outside: {
-      endpoint: { name: 'client', port: ports.server, isRemote: true },
-      port: ports.service,
-      spec: { type: 'ClusterIP', clusterIP: addresses('service')[0], clusterIPs: addresses('service') },
     },
   }
 }

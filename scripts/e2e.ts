@@ -22,6 +22,7 @@ const provisionGroups = {
   daemons: /rigs\/host\/(boot|network-manager|dhcp)\./,
   kubernetes: /rigs\/kubernetes\/(rig|binaries)\.|rigs\/vm\/kubelet\./,
   cni: /rigs\/cni\/rig\./,
+  keepalived: /rigs\/keepalived\/rig\./,
   openstack: /rigs\/openstack\/rig\./,
   rabbitmq: /rigs\/rabbitmq\/rig\.|rabbitmq: 'local'/,
   postgres: /rigs\/postgres\/rig\./,

@@ -35,7 +35,7 @@ import {
   realRows,
   serviceRanges,
 } from './real-workloads.ts'
-import { type Result, rowOf, runCases } from './run-cases.ts'
+import { reportResults, rowOf, runCases } from './run-cases.ts'
 import { withoutChains } from './sabotage.ts'
 
 const testedLayouts: readonly Layout[] = [
@@ -75,7 +75,7 @@ for (const mode of ['iptables', 'nftables'] as const)
       await withNode(layout, mode, everyAddress, async testbed => {
         await configure(testbed)
         const cases = casesOf(layout)
-        report(await runCases(testbed, cases, undefined, realRows))
+        reportResults(await runCases(testbed, cases, undefined, realRows))
         const check = await testbed.node.agent({ ...requestOf(testbed.node), mode: 'check' })
         assert.equal(check.report?.verdict, 'InSync', check.log)
 
@@ -88,7 +88,7 @@ for (const mode of ['iptables', 'nftables'] as const)
           [],
         )
         await runAgent(testbed.node, requestOf(testbed.node))
-        report(await runCases(testbed, far, undefined, realRows))
+        reportResults(await runCases(testbed, far, undefined, realRows))
       })
     })
 
@@ -103,17 +103,6 @@ test('kube-proxy with nftables and its default setting: a NodePort has no answer
     )
   })
 })
-
-const wrongOf = (results: readonly Result[]) => results.filter(({ expected, seen }) => expected !== seen)
-
-function report(results: readonly Result[]): void {
-  const wrong = wrongOf(results)
-  for (const result of results) {
-    const { name, seen, expected } = result
-    console.log(wrong.includes(result) ? `FAIL ${name}: ${seen}; expected: ${expected}` : `ok   ${name}: ${seen}`)
-  }
-  assert.deepEqual(wrong, [], `${wrong.length} of ${results.length} rows`)
-}
 
 function casesOf(layout: Layout, rows = Object.keys(realRows)): Case[] {
   return rows

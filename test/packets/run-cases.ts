@@ -1,4 +1,5 @@
 /** Sends the packets of cases and compares what became of them with what the table expects. */
+import assert from 'node:assert/strict'
 import { expectedOf, type Row, seenOf } from './expectations.ts'
 import type { Case } from './pairwise.ts'
 import { table } from './table.ts'
@@ -60,6 +61,16 @@ async function outcomes(
     expected: expectedOf(row, one),
     seen: sent[index] ? seenOf(sent[index]) : 'nothing',
   }))
+}
+
+export const wrongOf = (results: readonly Result[]) => results.filter(({ expected, seen }) => expected !== seen)
+
+/** Prints a line for each; fails when one is wrong. */
+export function reportResults(results: readonly Result[]): void {
+  for (const { name, seen, expected } of results)
+    console.log(seen === expected ? `ok   ${name}: ${seen}` : `FAIL ${name}: ${seen}; expected: ${expected}`)
+  const wrong = wrongOf(results)
+  assert.deepEqual(wrong, [], `${wrong.length} of ${results.length} rows`)
 }
 
 export function rowOf(name: string, rows: Readonly<Record<string, Row>> = table): Row {

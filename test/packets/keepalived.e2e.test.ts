@@ -199,7 +199,8 @@ async function createOtherNode(testbed: NamespaceTestbed): Promise<OtherNode> {
     })
     execFileSync('ip', [
       ...['-n', fabric, 'link', 'add', 'joint', 'master', 'br9', 'type', 'veth'],
-      ...['peer', 'name', 'joint', 'netns', testbed.node.fabric],
+      // A bridge without an address of its own takes the lowest one of its ports, and neighbour entries for it would go stale.
+      ...['peer', 'name', 'joint', 'address', 'fe:ff:ff:ff:ff:ff', 'netns', testbed.node.fabric],
     ])
     batch(fabric, ['link set joint up'])
     batch(testbed.node.fabric, ['link set joint master br1', 'link set joint up'])

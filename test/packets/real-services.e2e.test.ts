@@ -38,9 +38,10 @@ import {
 import { reportResults, rowOf, runCases } from './run-cases.ts'
 import { withoutChains } from './sabotage.ts'
 
-const testedLayouts: readonly Layout[] = [
-  'two NICs in one subnet and one between them',
-  "a NIC in the primary's subnet",
+/** And whether kube-proxy starts before the agent runs, as on a node that gets its first NICs. */
+const nodes: readonly { layout: Layout; proxyFirst: boolean }[] = [
+  { layout: 'two NICs in one subnet and one between them', proxyFirst: true },
+  { layout: "a NIC in the primary's subnet", proxyFirst: false },
 ]
 const everyAddress = ['0.0.0.0/0', '::/0']
 /** The bridge of the control plane has it free. */
@@ -70,10 +71,11 @@ const prefixed = (prefix: string, values: Record<string, object>) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [`${prefix}${name}`, value]))
 
 for (const mode of ['iptables', 'nftables'] as const)
-  for (const layout of testedLayouts)
-    test(`kube-proxy with ${mode}, ${layout}: Services answer by the NIC that the request came in by`, async () => {
-      await withNode(layout, mode, everyAddress, async testbed => {
-        await configure(testbed)
+  for (const { layout, proxyFirst } of nodes)
+    test(`kube-proxy with ${mode}, ${layout}: Services answer by the NIC that the request came in by`, () =>
+      withNode(layout, mode, async (testbed, startProxy) => {
+        const steps = [() => configure(testbed), () => startProxy(everyAddress)]
+        for (const step of proxyFirst ? steps.toReversed() : steps) await step()
         const cases = casesOf(layout)
         reportResults(await runCases(testbed, cases, undefined, realRows))
         const check = await testbed.node.agent({ ...requestOf(testbed.node), mode: 'check' })
@@ -89,11 +91,11 @@ for (const mode of ['iptables', 'nftables'] as const)
         )
         await runAgent(testbed.node, requestOf(testbed.node))
         reportResults(await runCases(testbed, far, undefined, realRows))
-      })
-    })
+      }))
 
-test('kube-proxy with nftables and its default setting: a NodePort has no answer at the address of a NIC', async () => {
-  await withNode('one NIC', 'nftables', undefined, async testbed => {
+test('kube-proxy with nftables and its default setting: a NodePort has no answer at the address of a NIC', () =>
+  withNode('one NIC', 'nftables', async (testbed, startProxy) => {
+    await startProxy()
     await configure(testbed)
     const rows = ['a client on link reaches a NodePort Local at A', 'a far client reaches a NodePort Local at P']
     const results = await runCases(testbed, casesOf('one NIC', rows), ({ row }) => row === rows[0], realRows)
@@ -101,8 +103,7 @@ test('kube-proxy with nftables and its default setting: a NodePort has no answer
       results.map(({ seen }) => seen),
       ['lost, by multinic0', 'lost, by multinic0', 'from far by ens3', 'from far by ens3'],
     )
-  })
-})
+  }))
 
 function casesOf(layout: Layout, rows = Object.keys(realRows)): Case[] {
   return rows
@@ -114,8 +115,10 @@ function casesOf(layout: Layout, rows = Object.keys(realRows)): Case[] {
 async function withNode(
   layout: Layout,
   mode: ProxyMode,
-  nodePortAddresses: readonly string[] | undefined,
-  work: (testbed: NamespaceTestbed) => Promise<void>,
+  work: (
+    testbed: NamespaceTestbed,
+    startProxy: (nodePortAddresses?: readonly string[]) => Promise<void>,
+  ) => Promise<void>,
 ): Promise<void> {
   const testbed = await createTestbed(layout, async ({ node, pod }) => {
     batch(pod, ['link set lo up'])
@@ -125,8 +128,9 @@ async function withNode(
   try {
     testbed.setFilter('neutron')
     await connect(testbed.node.fabric)
-    proxy = await startProxy(testbed, mode, nodePortAddresses)
-    await work(testbed)
+    await work(testbed, async nodePortAddresses => {
+      proxy = await startProxy(testbed, mode, nodePortAddresses)
+    })
   } finally {
     await proxy?.stop('SIGKILL')
     await run('ip', ['link', 'delete', uplink.name], { check: false })

@@ -36,7 +36,7 @@ function instance({ id, device, priority, addresses }: VirtualRouter): string {
   interface ${device}
   virtual_router_id ${id}
   priority ${priority}
-  advert_int 0.1
+  advert_int 0.3
   virtual_ipaddress {
 ${addresses.map(address => `    ${address}\n`).join('')}  }
 }

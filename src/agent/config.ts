@@ -4,6 +4,7 @@
 import { canonical, parseIp } from '../contract/address.ts'
 import { parseDuration } from '../contract/duration.ts'
 import { type FieldError, interfaceIndex } from '../contract/interfaces.ts'
+import { defaultMarkMask, defaultTableBase, hex } from '../contract/routing-scheme.ts'
 import type { Environment } from '../runtime/env.ts'
 
 export const backends = ['netplan', 'networkmanager', 'ifcfg'] as const
@@ -86,7 +87,7 @@ export function parseSettings(env: Environment): { settings: Settings; errors: F
     return found
   }
 
-  const tableBase = integer('NETWORK_ROUTING_TABLE_BASE', 100, 1, maxTableBase)
+  const tableBase = integer('NETWORK_ROUTING_TABLE_BASE', defaultTableBase, 1, maxTableBase)
   if (tableBase <= 255 && tableBase + 10 >= 253)
     fail('NETWORK_ROUTING_TABLE_BASE', `${tableBase} overlaps the kernel tables 253 to 255`)
   const backend = oneOf('MULTINIC_BACKEND', backends)
@@ -101,7 +102,9 @@ export function parseSettings(env: Environment): { settings: Settings; errors: F
     policyRouting: flag('NETWORK_POLICY_ROUTING_ENABLED', true),
     tableBase,
     metric: integer('NETWORK_ROUTE_METRIC', 100, 0, 0x7fffffff),
-    markMask: markMask(text('NETWORK_MARK_MASK') ?? '0x78', message => fail('NETWORK_MARK_MASK', message)),
+    markMask: markMask(text('NETWORK_MARK_MASK') ?? hex(defaultMarkMask), message =>
+      fail('NETWORK_MARK_MASK', message),
+    ),
     arpSysctls: flag('NETWORK_SET_ARP_SYSCTLS', true),
     looseRpFilter: flag('NETWORK_SET_RP_FILTER_LOOSE', true),
     acceptRa: flag('NETWORK_ACCEPT_RA', false),
@@ -123,7 +126,7 @@ function markMask(text: string, fail: (message: string) => void): number {
   const mask = /^0x[0-9a-f]{1,8}$/i.test(text) ? Number(text) : 0
   if (mask !== 0 && mask / (mask & -mask) === 0xf) return mask
   fail(`"${text}" must be a hexadecimal number with four adjacent bits, such as 0x78`)
-  return 0x78
+  return defaultMarkMask
 }
 
 /** `reported`, or `reported,multinic2=required,multinic3=off`. */

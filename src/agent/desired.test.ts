@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Interface } from '../contract/interfaces.ts'
 import { aLink, anInterface, macOf, nodeWithBothFamilies, settingsFrom } from './agent.fixture.ts'
 import { routeText, ruleText } from './change.ts'
-import { altnameOf, type DesiredNic, desiredNics, gatewayRoutes, hasMacAltname } from './desired.ts'
+import { altnameOf, type DesiredNic, desiredNics, hasMacAltname } from './desired.ts'
 
 const desired = (interfaces: readonly Interface[], env: Record<string, string> = {}) =>
   desiredNics(interfaces, settingsFrom(env), nodeWithBothFamilies)
@@ -46,17 +46,6 @@ test('udev’s altname with the MAC address is recognised, as a name too', () =>
   assert.equal(hasMacAltname(aLink({ altnames: ['x', 'enxfa163e000001'] })), true)
   assert.equal(hasMacAltname(aLink({ name: 'enxfa163e000001' })), true)
   assert.equal(hasMacAltname(aLink({ altnames: ['enxfa163e000002'] })), false)
-})
-
-test('the gateway is a default route of its family, before the requested routes', () => {
-  const routes = [{ destination: '172.16.0.0/12', nexthop: '10.100.0.2' }]
-  assert.deepEqual(gatewayRoutes(anInterface(0, { routes })), [
-    { destination: '0.0.0.0/0', nexthop: '10.100.0.1' },
-    ...routes,
-  ])
-  assert.deepEqual(gatewayRoutes(anInterface(0, { gateway: 'fd00::1' })), [{ destination: '::/0', nexthop: 'fd00::1' }])
-  const { gateway: _, ...rest } = anInterface(0)
-  assert.deepEqual(gatewayRoutes(rest), [])
 })
 
 test('the NIC has its networks and requested routes in its own table and in the main table, where all others win', () => {

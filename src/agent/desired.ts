@@ -3,26 +3,17 @@
  *
  * Pure.
  */
-import {
-  bitsOf,
-  type Cidr,
-  canonical,
-  contains,
-  formatIp,
-  type Ip,
-  networkOf,
-  overlaps,
-  parseCidr,
-  parseIp,
-} from '../contract/address.ts'
+import { bitsOf, type Cidr, contains, formatIp, type Ip, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
+import { nicRoutes } from '../contract/nic-routes.ts'
+import { type Neighbourhood, packetSources } from '../contract/packet-sources.ts'
+import { mainMetricOf, nicTable, slotMark } from '../contract/routing-scheme.ts'
 import { type AddressSpec, familyOf, type RouteSpec, type RuleSpec } from './change.ts'
 import type { Settings } from './config.ts'
 import type { MarkedNic } from './nftables.ts'
 import type { NodeNetworks } from './node-networks.ts'
 import { type Link, protocolStatic, tableMain } from './observed.ts'
-import { type Neighbourhood, packetSources } from './packet-sources.ts'
-import { nicRules, slotMark } from './policy-routing.ts'
+import { nicRules } from './policy-routing.ts'
 import { type ExpectedLookup, expectedLookups, lookupTargets } from './route-lookups.ts'
 
 export interface DesiredNic {
@@ -52,9 +43,6 @@ export interface DesiredNic {
 
 /** IPv6 has no metric 0: the kernel uses this one instead. */
 const defaultMetric6 = 1024
-/** In the main table, worse than those of all other programs. A requested route must not win over the network of another NIC. */
-const mainMetric = 20_000
-const mainRouteMetric = 20_100
 
 interface Requested {
   nic: Interface
@@ -81,9 +69,9 @@ export function desiredNics(
       macAddress: nic.macAddress,
       ...(nic.portId === undefined ? {} : { portId: nic.portId }),
       ...(nic.mtu === undefined ? {} : { mtu: nic.mtu }),
-      table: settings.tableBase + nic.index,
+      table: nicTable(settings.tableBase, nic.index),
       addresses: addressesOf(nic).map(cidr => ({ cidr, noPrefixRoute: settings.policyRouting })),
-      prefixMetric: mainMetric + nic.index,
+      prefixMetric: mainMetricOf(nic.index, undefined),
       sysctls: sysctlsOf(settings),
       acceptRa: settings.acceptRa,
       ...altnameEntry(nic.portId),
@@ -115,7 +103,7 @@ function routingOf(
   requested: readonly Requested[],
   { settings, node, slot }: { settings: Settings; node: NodeNetworks; slot: number },
 ): Pick<DesiredNic, 'routes' | 'rules' | 'onlyBound' | 'marked'> {
-  const table = settings.tableBase + nic.index
+  const table = nicTable(settings.tableBase, nic.index)
   const others = requested.flatMap(({ nic: other, cidrs: networks }) =>
     other === nic
       ? []
@@ -170,8 +158,7 @@ function mainRoutes(
     const network = parseCidr(route.destination)
     if (!network) continue
     const because = node.reservedBy(network)
-    const metric = (route.gateway === undefined ? mainMetric : mainRouteMetric) + index
-    if (because === undefined) main.push({ ...route, table: tableMain, metric })
+    if (because === undefined) main.push({ ...route, table: tableMain, metric: mainMetricOf(index, route.gateway) })
     else onlyBound.push({ network: route.destination, because })
   }
   return { main, onlyBound }
@@ -193,27 +180,20 @@ function routesOf(
   around: Neighbourhood,
   { table, metric }: Pick<RouteSpec, 'table' | 'metric'>,
 ): RouteSpec[] {
-  const routes = new Map<string, RouteSpec>()
-  const add = (route: Pick<RouteSpec, 'family' | 'destination'> & Partial<RouteSpec>) => {
-    const key = `${route.family} ${route.destination}`
-    if (routes.has(key)) return
-    const ownMetric = route.family === 6 && metric === 0 ? defaultMetric6 : metric
-    routes.set(key, { table, metric: ownMetric, onlink: false, protocol: protocolStatic, ...route })
-  }
-  for (const cidr of cidrs) {
-    if (cidr.prefix === bitsOf(cidr.family)) continue
-    // The kernel refuses a tentative IPv6 address as preferred source, and selects it on its own once DAD has ended.
-    const source = cidr.family === 4 ? { source: formatIp(cidr.address) } : {}
-    add({ family: cidr.family, destination: networkOf(cidr), ...source })
-  }
-  for (const { destination, nexthop } of gatewayRoutes(nic)) {
-    const [to, via] = [parseCidr(destination), parseIp(nexthop)]
-    if (!to || !via || !cidrs.some(cidr => cidr.family === via.family)) continue
-    const network = to.prefix === 0 ? 'default' : networkOf(to)
-    const gateway = canonical(nexthop) ?? nexthop
-    add({ family: to.family, destination: network, gateway, onlink: isOnLink(via, cidrs, around) })
-  }
-  return [...routes.values()]
+  return nicRoutes(nic, cidrs).map(({ family, destination, gateway, address }) => {
+    const via = gateway === undefined ? undefined : parseIp(gateway)
+    return {
+      family,
+      table,
+      destination,
+      metric: family === 6 && metric === 0 ? defaultMetric6 : metric,
+      onlink: via !== undefined && isOnLink(via, cidrs, around),
+      protocol: protocolStatic,
+      ...(gateway === undefined ? {} : { gateway }),
+      // The kernel refuses a tentative IPv6 address as preferred source, and selects it on its own once DAD has ended.
+      ...(address?.family === 4 ? { source: formatIp(address.address) } : {}),
+    }
+  })
 }
 
 /**
@@ -231,12 +211,6 @@ function isOnLink(router: Ip, cidrs: readonly Cidr[], { others, reservedBy }: Ne
 
 function isLinkLocal({ family, value }: Ip): boolean {
   return family === 6 && value >> 118n === 0x3fan
-}
-
-/** The gateway as a route, and the requested routes. */
-export function gatewayRoutes(nic: Interface): { destination: string; nexthop: string }[] {
-  const everything = nic.gateway?.includes(':') ? '::/0' : '0.0.0.0/0'
-  return [...(nic.gateway ? [{ destination: everything, nexthop: nic.gateway }] : []), ...(nic.routes ?? [])]
 }
 
 function sysctlsOf(settings: Settings): Record<string, string> {

@@ -9,8 +9,8 @@
  * Pure.
  */
 import { bitsOf, type Family, parseCidr } from '../contract/address.ts'
-import { disjoint, type PacketSource } from './packet-sources.ts'
-import { otherWayMark, slotMark } from './policy-routing.ts'
+import { disjoint, type PacketSource } from '../contract/packet-sources.ts'
+import { otherWayMark, slotMark } from '../contract/routing-scheme.ts'
 
 export interface MarkedNic {
   name: string

@@ -14,9 +14,9 @@ import {
   parseCidr,
   parseIp,
 } from '../contract/address.ts'
+import { primaryTable } from '../contract/routing-scheme.ts'
 import type { Settings } from './config.ts'
 import { type Observed, type ObservedRoute, protocolKernel, tableMain } from './observed.ts'
-import { primaryTable } from './policy-routing.ts'
 
 export interface NodeNetworks {
   /** The node's own addresses, in canonical notation. */

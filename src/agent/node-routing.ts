@@ -5,6 +5,7 @@
  * Pure. The record of the node names what multinic has set; a rule or route that it does not name is foreign.
  */
 import { type Family, parseCidr } from '../contract/address.ts'
+import { isOurPriority, primaryTable } from '../contract/routing-scheme.ts'
 import { type Change, describeChange, familyOf, type RouteSpec, type RuleSpec, routeText, ruleText } from './change.ts'
 import type { Settings } from './config.ts'
 import { nftTable } from './nftables.ts'
@@ -30,7 +31,7 @@ import {
 } from './observed.ts'
 import { namesRule } from './owned-rules.ts'
 import type { Paths } from './paths.ts'
-import { isOurPriority, primaryTable, sharedRules } from './policy-routing.ts'
+import { sharedRules } from './policy-routing.ts'
 import { type NodeRecord, parseNodeRecord } from './records.ts'
 import { nftFile, nftUnit, primaryFiles, primaryUnit } from './render/node.ts'
 import type { Unit } from './unit.ts'

@@ -4,6 +4,9 @@
  * Tables, protocols and scopes are numbers (`ip -N`): their names depend on files of the host.
  */
 import { bitsOf, canonical, type Family, parseIp } from '../contract/address.ts'
+import { tableMain } from '../contract/routing-scheme.ts'
+
+export { tableDefault, tableLocal, tableMain } from '../contract/routing-scheme.ts'
 
 export interface Link {
   ifindex: number
@@ -148,9 +151,6 @@ export interface Observed {
   stackedElsewhere?: number[]
 }
 
-export const tableDefault = 253
-export const tableMain = 254
-export const tableLocal = 255
 export const protocolKernel = 2
 export const protocolStatic = 4
 export const scopeLink = 253

@@ -1,6 +1,7 @@
 /**
  * What one pass over the node came to. The report is made from the results of all passes.
  */
+import { onlyBound, pastMarks, withoutMarks } from '../contract/routing-messages.ts'
 import type { Failure, Failures } from './apply.ts'
 import { filesThatLose, foreignFiles, unreadable } from './boot-order.ts'
 import type { AgentContext } from './context.ts'
@@ -145,10 +146,7 @@ function withoutTables(
 ): Map<number, string> {
   const all = new Map(notes)
   const program = links.flatMap(({ name }) => dataPaths.find(([pattern]) => pattern.test(name))?.[1] ?? [])[0]
-  const texts = [
-    nftError && `Pods do not answer NodePorts by this NIC, because the node cannot load nftables rules: ${nftError}`,
-    program && `${program} answers NodePorts by eBPF, past the rules of this NIC: see its settings for more devices`,
-  ].filter(Boolean)
+  const texts = [nftError && withoutMarks(nftError), program && pastMarks(program)].filter(Boolean)
   if (texts.length === 0) return all
   for (const { nic } of accepted)
     if (nic.rules.length > 0) all.set(nic.index, [all.get(nic.index), ...texts].filter(Boolean).join('; '))
@@ -165,9 +163,7 @@ const dataPaths: readonly (readonly [RegExp, string])[] = [
 function withOnlyBound(notes: ReadonlyMap<number, string>, { accepted }: Plan): Map<number, string> {
   const all = new Map(notes)
   for (const { nic } of accepted) {
-    const texts = nic.onlyBound.map(
-      ({ network, because }) => `${network} is reached only from the NIC's address, because it ${because}`,
-    )
+    const texts = nic.onlyBound.map(({ network, because }) => onlyBound(network, because))
     if (texts.length > 0) all.set(nic.index, [...(all.has(nic.index) ? [all.get(nic.index)] : []), ...texts].join('; '))
   }
   return all

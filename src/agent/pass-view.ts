@@ -3,12 +3,12 @@
  */
 import { canonical, parseIp } from '../contract/address.ts'
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
+import { hex, slotMark } from '../contract/routing-scheme.ts'
 import type { AgentContext } from './context.ts'
 import { type ObserveOptions, observe } from './observe.ts'
 import type { Observed } from './observed.ts'
 import { recordPath } from './ownership.ts'
 import { type Plan, planRun } from './plan.ts'
-import { hex, slotMark } from './policy-routing.ts'
 import { parseRecord } from './records.ts'
 import { lookupCommands } from './route-lookups.ts'
 

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Family, parseCidr } from '../contract/address.ts'
+import type { PacketSource } from '../contract/packet-sources.ts'
+import { hex, isOurPriority, otherWayMark, primaryTable, slotMark } from '../contract/routing-scheme.ts'
 import { ipCommand, ruleText } from './change.ts'
-import type { PacketSource } from './packet-sources.ts'
-import { hex, isOurPriority, nicRules, otherWayMark, primaryTable, sharedRules, slotMark } from './policy-routing.ts'
+import { nicRules, sharedRules } from './policy-routing.ts'
 
 const cidr = (text: string) => parseCidr(text) ?? assert.fail(text)
 const source = (text: string, sharedNetwork?: string): PacketSource => ({

@@ -5,9 +5,9 @@
  */
 import { parseCidr, parseMac } from '../contract/address.ts'
 import { isJsonObject } from '../contract/json.ts'
+import { isOurPriority } from '../contract/routing-scheme.ts'
 import type { MarkedNic } from './nftables.ts'
 import { tableDefault, tableLocal } from './observed.ts'
-import { isOurPriority } from './policy-routing.ts'
 
 /** The state that a NIC gets back when it is removed from the request. */
 export interface FormerState {

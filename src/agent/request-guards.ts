@@ -5,10 +5,10 @@
  */
 import { bitsOf, canonical, hostPart, networkOf, parseCidr } from '../contract/address.ts'
 import { addressesOf, type Interface, outsideItsCidr } from '../contract/interfaces.ts'
+import { gatewayRoutes } from '../contract/nic-routes.ts'
 import { whyNotRoutable } from '../contract/special-addresses.ts'
 import { familyOf } from './change.ts'
 import type { Settings } from './config.ts'
-import { gatewayRoutes } from './desired.ts'
 import type { Link, Observed } from './observed.ts'
 import type { Refusal } from './preflight.ts'
 

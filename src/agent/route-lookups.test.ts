@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Interface } from '../contract/interfaces.ts'
+import { hex, slotMark } from '../contract/routing-scheme.ts'
 import {
   afterPlan,
   aLink,
@@ -16,7 +17,6 @@ import {
 import type { Observed, ObservedRoute } from './observed.ts'
 import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
-import { hex, slotMark } from './policy-routing.ts'
 import { lookupCommands, lookupDifferences, lookupTargets } from './route-lookups.ts'
 import { differences } from './verify.ts'
 

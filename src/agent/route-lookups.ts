@@ -20,12 +20,11 @@ import {
   parseIp,
 } from '../contract/address.ts'
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
+import { unexpectedWay } from '../contract/routing-messages.ts'
+import { defaultLength } from '../contract/routing-scheme.ts'
 import { type RouteSpec, type RuleSpec, ruleText } from './change.ts'
 import type { NodeNetworks } from './node-networks.ts'
-import { linkByIndex, type Observed, type ObservedRoute, tableMain } from './observed.ts'
-import { defaultLength } from './policy-routing.ts'
-
-const tableLocal = 255
+import { linkByIndex, type Observed, type ObservedRoute, tableLocal, tableMain } from './observed.ts'
 
 /** How the kernel is asked for the way of a packet. */
 interface LookupQuery {
@@ -182,18 +181,12 @@ export function lookupDifferences(
     const found = observed.lookups?.[lookupCommand(lookup)]
     if (found === undefined) return []
     const isByNic = found?.devices.includes(ifindex) ?? false
-    const packets = describePackets(lookup)
-    if (lookup.by === 'other') return isByNic ? [`${packets} leave by ${name}, expected by another device`] : []
+    if (lookup.by === 'other') return isByNic ? [unexpectedWay(lookup, name, 'another device')] : []
     // An address of this node, also the anycast address of its router.
     if (isByNic || found?.table === tableLocal) return []
     if (found && isByLongerRoute(found, lookup, observed)) return []
-    return [`${packets} ${found ? `leave by ${wayOf(found, observed)}` : 'have no route'}, expected by ${name}`]
+    return [unexpectedWay(lookup, found ? wayOf(found, observed) : undefined, name)]
   })
-}
-
-function describePackets({ from, mark, to }: ExpectedLookup): string {
-  if (mark !== undefined) return `replies with mark ${mark} to ${to}`
-  return `packets ${from === undefined ? 'without a source' : `from ${from}`} to ${to}`
 }
 
 /** Somebody gave a part of the network another way, or all of it with a better metric. */

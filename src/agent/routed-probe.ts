@@ -3,6 +3,7 @@
  * a rule or filter of the node that drops the packets.
  */
 import { hostPart, parseIp } from '../contract/address.ts'
+import { notSent } from '../contract/routing-messages.ts'
 import type { Settings } from './config.ts'
 import type { DesiredNic } from './desired.ts'
 import type { Host } from './host.ts'
@@ -14,7 +15,7 @@ export async function packetsNotSent(
   host: Host,
   settings: Settings,
 ): Promise<Map<number, string>> {
-  const notSent = new Map<number, string>()
+  const errors = new Map<number, string>()
   const packets = nics.flatMap(({ nic, ifindex }) =>
     nicTargets(nic, ifindex, settings).flatMap(({ address: to }) => {
       const isSameFamily = (from: string) => parseIp(from)?.family === parseIp(to)?.family
@@ -26,8 +27,8 @@ export async function packetsNotSent(
   await Promise.all(
     packets.map(async ({ index, from, to }) => {
       const error = await host.send(from, to)
-      if (error !== undefined) notSent.set(index, `the node does not send packets from ${from} to ${to}: ${error}`)
+      if (error !== undefined) errors.set(index, notSent({ from, to }, error))
     }),
   )
-  return notSent
+  return errors
 }

@@ -4,16 +4,7 @@
  *
  * Pure.
  */
-import {
-  bitsOf,
-  type Cidr,
-  contains,
-  type Family,
-  formatIp,
-  networkOf,
-  overlaps,
-  parseCidr,
-} from '../contract/address.ts'
+import { bitsOf, type Cidr, contains, type Family, formatIp, networkOf, overlaps, parseCidr } from './address.ts'
 
 export interface PacketSource {
   family: Family

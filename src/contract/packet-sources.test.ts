@@ -1,7 +1,7 @@
 /** Which sources of packets belong to a NIC, beside other NICs and reserved networks. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Cidr, networkOf, parseCidr } from '../contract/address.ts'
+import { type Cidr, networkOf, parseCidr } from './address.ts'
 import { disjoint, type PacketSource, packetSources } from './packet-sources.ts'
 
 const cidr = (text: string): Cidr => parseCidr(text) ?? assert.fail(text)

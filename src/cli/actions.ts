@@ -27,6 +27,7 @@ import {
   holderLines,
   oldestOf,
 } from './render/lists.ts'
+import { wayLines } from './render/path-text.ts'
 import { planLines, storedPlanLines } from './render/plan-text.ts'
 import { ago } from './render/reason.ts'
 import { historyRows, nicTable, statusRows, whyRows } from './render/rows.ts'
@@ -49,6 +50,8 @@ export interface Flags extends AccessFlags {
   now?: string
   timeout?: string
   selector?: string
+  /** Address that packets are sent to. */
+  to?: string
 }
 
 export async function status(io: Io, flags: Flags, nodeName?: string): Promise<Ending> {
@@ -73,8 +76,10 @@ export async function status(io: Io, flags: Flags, nodeName?: string): Promise<E
   return 'yes'
 }
 
-export async function why(io: Io, flags: Flags, what: string): Promise<Ending> {
+export async function why(io: Io, flags: Flags, what: string, nicName?: string): Promise<Ending> {
   const api = apiOf(io, flags)
+  if (flags.to !== undefined || nicName !== undefined)
+    return (await import('./why-path.ts')).whyPath(io, api, flags, what, nicName)
   const nodes = nodesAbout(what, await api.records({ q: what, providerId: flags.provider }), io.now())
   const named = nodes.filter(({ nodeName, instanceName }) => nodeName === what || instanceName === what)
   const vms = new Set([what, ...named.map(({ instanceId }) => instanceId)])
@@ -182,7 +187,7 @@ export async function check(io: Io, flags: Flags): Promise<Ending> {
   await print(io, flags.output, {
     data: wrong,
     lines: options => {
-      if (wrong.length > 0) return deviationLines(wrong, options)
+      if (wrong.length > 0) return [...deviationLines(wrong, options), ...wayLines(wrong, options)]
       const oldest = oldestOf(nics)?.observedAt
       const age = oldest === undefined ? '' : `; ${texts.oldest(ago(oldest, options))}`
       return [options.paint('good', `${texts.allAsRequested(nics.length, records.length)}${age}`)]

@@ -6,11 +6,14 @@ import type { Deviation, InventoryRecord } from '../contract/inventory.ts'
 import { type Observation, observationOf } from '../contract/observation.ts'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
 import { providerNameIn } from '../contract/provider-name.ts'
+import { waysIn } from '../contract/routing-messages.ts'
 import { undeliveredIn } from '../contract/verdict-kind.ts'
 
 export interface CheckedNic extends Deviation, Observation {
   /** False for a selected port that no node has. `nodeName` is then the VM. */
   delivered: boolean
+  /** What the agent reported about packets that take an unexpected way. */
+  ways?: { text: string; to: string }[]
 }
 
 export function checked(
@@ -21,7 +24,9 @@ export function checked(
   const compared = records.flatMap(record =>
     comparisonsOf(record).map(comparison => {
       const seen = observationOf(comparison.state ?? {}, now)
-      const nic = { ...deviationOf(record, comparison), ...seen, delivered: true }
+      const ways = waysIn(comparison.state?.message ?? '')
+      const about = ways.length > 0 ? { ways } : {}
+      const nic: CheckedNic = { ...deviationOf(record, comparison), ...seen, delivered: true, ...about }
       return { nic, isGood: comparison.matches && nic.notVerifiedSince === undefined }
     }),
   )

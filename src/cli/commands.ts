@@ -60,9 +60,11 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
 
   const why = reading('why', help.why, ...allFormats)
     .argument('<what>', help.whyWhat)
+    .argument('[interface]', help.whyInterface)
+    .option('--to <address>', help.whyTo)
     .addOption(provider())
     .addOption(watch())
-    .action(run((actions, io, flags, what: string) => actions.why(io, flags, what)))
+    .action(run((actions, io, flags, what: string, nic?: string) => actions.why(io, flags, what, nic)))
 
   const plan = reading('plan', help.plan, 'json', 'yaml')
     .requiredOption('-f, --filename <file>', help.planFile)

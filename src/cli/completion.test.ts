@@ -28,6 +28,11 @@ const cases: Record<string, [typed: string[], offers: string[]]> = {
   'an option by its beginning': [['multinic', 'plan', '--op'], ['--operator']],
   'a shell': [['multinic', 'completion', 'z'], ['zsh']],
   'nodes by their beginning': [['multinic', 'why', 'w'], ['w1']],
+  'options of why': [
+    ['multinic', 'why', 'w1', 'multinic1', '--t'],
+    ['--token-file', '--to'],
+  ],
+  'nothing for the address of a packet': [['multinic', 'why', 'w1', 'multinic1', '--to', ''], []],
   'nothing for an address': [['multinic', 'check', '--inventory', ''], []],
   'files for a file': [
     ['multinic', 'plan', '-f', '/etc/host'],

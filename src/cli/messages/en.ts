@@ -38,6 +38,8 @@ export const en = {
     statusKubeconfig: 'kubeconfig of the management cluster, to show the state of its OpenstackConfigs',
     why: 'explain the state of a port, node or VM, and what to do',
     whyWhat: 'port ID, node name, VM ID, IP or MAC address',
+    whyInterface: 'with --to: interface of the node, such as multinic1',
+    whyTo: 'explain which rule, table and NIC packets to this IP address use on the node',
     plan: 'show what an OpenstackConfig would send and remove, and why (dry run)',
     planFile: 'OpenstackConfig in YAML or JSON; - reads standard input',
     planNamespace: 'namespace for objects without one',
@@ -119,6 +121,9 @@ export const en = {
   },
   notFound: (what: string) => `not found: no node, VM, port, IP or MAC matches "${what}"`,
   nodeNotFound: (name: string) => `not found: no node is named ${name}`,
+  noNode: (what: string) => `not found: no node or VM is "${what}"`,
+  noInterface: (node: string, nic: string, known: readonly string[]) =>
+    `not found: ${node} has no ${nic}; it has ${known.join(', ') || 'no managed interface'}`,
   noHistory: (name: string) => `not found: no history for node ${name}`,
   noNodeConfig: (name: string, namespace: string) =>
     `not found: no MultiNicNodeConfig is named ${name} in namespace ${namespace}`,
@@ -180,6 +185,34 @@ export const en = {
   notReported: 'not reported yet',
   none: 'none',
   difference: (field: string, observed: string, requested: string) => `${field} is ${observed}, requested ${requested}`,
+  path: {
+    columns: { packets: 'PACKETS', leave: 'LEAVE BY', table: 'TABLE', rule: 'RULE', overridden: 'OVERRIDDEN BY' },
+    fromAddress: (from: string) => `from ${from}: bound sockets, replies of the node's own programs`,
+    withoutSource: 'without a source address, and from Pods',
+    reply: (nic: string) => `replies to connections by ${nic}: NodePort, LoadBalancer, hostPort, Pods`,
+    fromNode: "from the node's own address",
+    marked: (mark: string) => `mark ${mark}`,
+    gateway: (device: string, gateway: string) => `${device}, gateway ${gateway}`,
+    onLink: (device: string) => `${device}, on link`,
+    primary: 'the primary NIC',
+    local: 'the node itself',
+    rule: (priority: number) => `a rule with a priority below ${priority}`,
+    route: (length: number, isByPort: boolean) =>
+      `a route of length ${length} or longer in the main table${isByPort ? '' : ', by a bridge or tunnel'}`,
+    moreSpecific: 'a more specific route in the main table',
+    metric: (metric: number) => `a route to the same network with a metric below ${metric}`,
+    withoutRouter: (device: string, table: number) => `no default route by a router: then ${device}, table ${table}`,
+    noAddress: (nic: string, family: number) =>
+      `${nic} has no IPv${family} address: no rule selects packets by this NIC`,
+    noRoute: (nic: string, to: string) =>
+      `${nic} has no gateway or route to ${to}: replies do not leave by it, and port security may drop them`,
+    obstacles: 'Reported by the agent:',
+    notReported: 'The agent has not reported this interface as Configured. The rules may not be there yet.',
+    settings: (base: number, mask: string) =>
+      `These are the rules with NETWORK_ROUTING_TABLE_BASE=${base} and NETWORK_MARK_MASK=${mask}. An interface keeps the mark of its first index. Routes and rules of other programs are not known here.`,
+    ask: 'Ask the node itself:',
+    hint: (node: string, nic: string, to: string) => `Run multinic why ${node} ${nic} --to ${to}`,
+  },
   plan: {
     send: 'would be sent',
     remove: 'would be removed',

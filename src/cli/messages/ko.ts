@@ -36,6 +36,8 @@ export const ko: Messages = {
     statusKubeconfig: '관리 클러스터의 kubeconfig. OpenstackConfig의 상태도 표시합니다',
     why: '포트, 노드, VM의 상태와 조치 방법을 설명합니다',
     whyWhat: '포트 ID, 노드 이름, VM ID, IP 또는 MAC 주소',
+    whyInterface: '--to와 함께 사용: 노드의 인터페이스. 예: multinic1',
+    whyTo: '이 IP 주소로 가는 패킷이 노드에서 어떤 규칙, 테이블, NIC를 사용하는지 설명합니다',
     plan: 'OpenstackConfig가 무엇을 전달하고 제거할지 사유와 함께 표시합니다 (dry run)',
     planFile: 'YAML 또는 JSON 형식의 OpenstackConfig. -는 표준 입력입니다',
     planNamespace: '네임스페이스가 없는 오브젝트에 쓸 네임스페이스',
@@ -116,6 +118,9 @@ export const ko: Messages = {
   },
   notFound: what => `찾을 수 없음: "${what}"에 해당하는 노드, VM, 포트, IP, MAC이 없습니다`,
   nodeNotFound: name => `찾을 수 없음: 이름이 ${name}인 노드가 없습니다`,
+  noNode: what => `찾을 수 없음: "${what}"에 해당하는 노드나 VM이 없습니다`,
+  noInterface: (node, nic, known) =>
+    `찾을 수 없음: ${node}에 ${nic}이(가) 없습니다. 있는 인터페이스: ${known.join(', ') || '없음'}`,
   noHistory: name => `찾을 수 없음: 노드 ${name}의 이력이 없습니다`,
   noNodeConfig: (name, namespace) =>
     `찾을 수 없음: 네임스페이스 ${namespace}에 이름이 ${name}인 MultiNicNodeConfig가 없습니다`,
@@ -175,6 +180,33 @@ export const ko: Messages = {
   notReported: '아직 보고되지 않음',
   none: '없음',
   difference: (field, observed, requested) => `${field}: 관측값 ${observed}, 설정값 ${requested}`,
+  path: {
+    columns: { packets: '패킷', leave: '경로', table: '테이블', rule: '규칙', overridden: '우선하는 것' },
+    fromAddress: from => `출발지 ${from}: 이 주소에 바인드한 소켓, 노드 프로그램의 응답`,
+    withoutSource: '출발지가 없는 패킷과 Pod의 패킷',
+    reply: nic => `${nic}(으)로 들어온 연결의 응답: NodePort, LoadBalancer, hostPort, Pod`,
+    fromNode: '출발지가 노드 주소인 패킷',
+    marked: mark => `마크 ${mark}`,
+    gateway: (device, gateway) => `${device}, 게이트웨이 ${gateway}`,
+    onLink: device => `${device}, 직접 연결`,
+    primary: '기본 NIC',
+    local: '노드 자신',
+    rule: priority => `우선순위가 ${priority}보다 작은 규칙`,
+    route: (length, isByPort) =>
+      `main 테이블에 있는 길이 ${length} 이상의 라우트${isByPort ? '' : '(브리지나 터널만)'}`,
+    moreSpecific: 'main 테이블에 있는 더 구체적인 라우트',
+    metric: metric => `같은 네트워크로 가는 메트릭 ${metric} 미만의 라우트`,
+    withoutRouter: (device, table) => `라우터를 거치는 기본 라우트가 없으면 ${device}, 테이블 ${table}`,
+    noAddress: (nic, family) => `${nic}에 IPv${family} 주소가 없어 이 NIC를 선택하는 규칙이 없습니다`,
+    noRoute: (nic, to) =>
+      `${nic}에 게이트웨이나 ${to}(으)로 가는 라우트가 없어 응답이 이 NIC로 나가지 않으며, 포트 보안이 응답을 버릴 수 있습니다`,
+    obstacles: 'agent가 보고한 내용:',
+    notReported: 'agent가 이 인터페이스를 Configured로 보고하지 않았습니다. 규칙이 아직 없을 수 있습니다.',
+    settings: (base, mask) =>
+      `NETWORK_ROUTING_TABLE_BASE=${base}, NETWORK_MARK_MASK=${mask}일 때의 규칙입니다. 인터페이스의 마크는 처음 번호를 따릅니다. 다른 프로그램의 라우트와 규칙은 여기서 알 수 없습니다.`,
+    ask: '노드에서 직접 확인하는 명령:',
+    hint: (node, nic, to) => `multinic why ${node} ${nic} --to ${to} 명령을 실행하세요`,
+  },
   plan: {
     send: '전달 예정',
     remove: '제거 예정',

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { NodeConfig } from '../../contract/node-config.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
+import { unexpectedWay } from '../../contract/routing-messages.ts'
 import type { NodeObject } from '../../kube/types.ts'
 import { type ClusterFacts, findingsOf } from './checks.ts'
 
@@ -29,6 +30,12 @@ function aChecked(name: string, hoursAgo: number): NodeConfig {
   const interfaceStatuses = [{ id: 0, status: 'Configured' as const, lastChecked }]
   const status = { observedGeneration: 1, state: 'Configured' as const, checkIntervalSeconds: 3_600 }
   return { ...aConfig(name), status: { ...status, interfaceStatuses } }
+}
+
+const way = unexpectedWay({ from: '10.1.0.5', to: '192.0.2.1' }, 'wg0, table 51820', 'multinic1')
+
+function aReported(name: string, status: 'Configured' | 'Failed', message: string): NodeConfig {
+  return { ...aConfig(name), status: { interfaceStatuses: [{ id: 1, status, message }] } }
 }
 
 function aSource(
@@ -226,6 +233,21 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
     { configs: ['a', 'b', 'c'].map(name => aStuck(name, 'Pending', 'QuotaExceeded', 'pods: 10')) },
     'bad nodes a, b, c are Pending: QuotaExceeded: pods: 10',
     /./,
+  ],
+  'packets that take another way': [
+    { configs: [aReported('a', 'Failed', way)] },
+    `bad a multinic1: ${way}`,
+    /^run multinic why a multinic1 --to 192\.0\.2\.1$/,
+  ],
+  'packets that take another way on a node that is Configured': [
+    { configs: [aReported('a', 'Configured', `gateway 10.1.0.1 does not reply; ${way}`)] },
+    `warn a multinic1: ${way}`,
+    /^run multinic why a multinic1 --to 192\.0\.2\.1$/,
+  ],
+  'packets that take another way on many nodes': [
+    { configs: [aReported('a', 'Configured', way), ...['b', 'c'].map(name => aReported(name, 'Failed', way))] },
+    `bad b multinic1: ${way}; packets of a multinic1, c multinic1 take another way too`,
+    /^run multinic why b multinic1 --to 192\.0\.2\.1$/,
   ],
   'nodes that nobody has checked lately': [
     { configs: [aChecked('a', 1), aChecked('b', 5), aChecked('c', 4)] },

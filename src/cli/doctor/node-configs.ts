@@ -1,10 +1,13 @@
 /**
  * Checks of `multinic doctor`: nodes whose config stays unapplied until a person acts. Pure.
  */
+
+import { interfaceName } from '../../contract/interfaces.ts'
 import type { NodeConfig } from '../../contract/node-config.ts'
 import { readyOf } from '../../contract/object.ts'
 import { observationOf } from '../../contract/observation.ts'
 import { classOf, reasonText } from '../../contract/reasons/catalogue.ts'
+import { waysIn } from '../../contract/routing-messages.ts'
 import { type Finding, ok, some } from './finding.ts'
 
 /** The controller writes a status within seconds. */
@@ -14,13 +17,12 @@ export function aboutConfigs(configs: readonly NodeConfig[] | undefined, now: Da
   if (configs === undefined) return []
   const unprocessed = configs.flatMap(config => aboutUnprocessed(config, now))
   const stuck = configs.filter(isStuck)
-  const unverified = aboutUnverified(configs, now)
-  if (stuck.length + unprocessed.length === 0)
-    return [ok(`${configs.length} node configs, none is stuck`), ...unverified]
+  const others = [...aboutWays(configs), ...aboutUnverified(configs, now)]
+  if (stuck.length + unprocessed.length === 0) return [ok(`${configs.length} node configs, none is stuck`), ...others]
   // Many nodes often have one cause.
   const byCause = new Map<string, NodeConfig[]>()
   for (const config of stuck) byCause.set(causeOf(config), [...(byCause.get(causeOf(config)) ?? []), config])
-  return [...unprocessed, ...[...byCause].map(([cause, same]) => aboutCause(cause, same)), ...unverified]
+  return [...unprocessed, ...[...byCause].map(([cause, same]) => aboutCause(cause, same)), ...others]
 }
 
 /** Failed, or waiting for something that the catalogue does not call progress. */
@@ -40,6 +42,24 @@ function aboutCause(cause: string, [first, ...others]: NodeConfig[]): Finding {
     what: `${subject} ${cause}`,
     remedy: [remedy, `Then run multinic retry ${others.length === 0 ? names[0] : 'NODE'}.`].filter(Boolean).join(' '),
   }
+}
+
+/** Packets that leave by another device than expected, or not at all. Interfaces of many nodes often have one cause. */
+function aboutWays(configs: readonly NodeConfig[]): Finding[] {
+  const ways = configs.flatMap(({ spec, status }) =>
+    (status?.interfaceStatuses ?? []).flatMap(({ id = 0, name = interfaceName(id), message = '', ...nic }) => {
+      const [way] = waysIn(message)
+      return way ? [{ ...way, isFailed: nic.status !== 'Configured', nic: `${spec.nodeName} ${name}` }] : []
+    }),
+  )
+  const first = ways.find(({ isFailed }) => isFailed) ?? ways[0]
+  if (!first) return []
+  const { nic, text, to, isFailed } = first
+  const others = ways.filter(way => way !== first).map(way => way.nic)
+  const also = others.length === 0 ? '' : `; packets of ${some(others)} take another way too`
+  return [
+    { level: isFailed ? 'bad' : 'warn', what: `${nic}: ${text}${also}`, remedy: `run multinic why ${nic} --to ${to}` },
+  ]
 }
 
 /** The checks for drift are late or off: nobody knows whether the nodes still are as they were. */

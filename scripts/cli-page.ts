@@ -15,7 +15,7 @@ interface Texts {
   columns: { commands: string[]; options: string[]; formats: string[]; codes: string[] }
   reasons: (page: string) => string
   headings: Record<
-    'commands' | 'options' | 'selectors' | 'formats' | 'codes' | 'age' | 'examples' | 'completion',
+    'commands' | 'options' | 'selectors' | 'formats' | 'codes' | 'age' | 'paths' | 'examples' | 'completion',
     string
   >
   every: string
@@ -27,7 +27,9 @@ interface Texts {
   age: (controllerPage: string) => string
   /** Labels of Nodes, and the page about access. */
   selectors: (accessPage: string) => string
-  comments: Record<'current' | 'live' | 'why' | 'plan' | 'history' | 'find' | 'bash' | 'zsh' | 'fish', string>
+  /** Rules and tables of packets, and the page about routing. */
+  paths: (routingPage: string) => string
+  comments: Record<'current' | 'live' | 'why' | 'path' | 'plan' | 'history' | 'find' | 'bash' | 'zsh' | 'fish', string>
   nodes: string
 }
 
@@ -54,6 +56,7 @@ const texts: Record<Language, Texts> = {
       formats: 'Output formats',
       codes: 'Exit codes',
       age: 'Age of an observation',
+      paths: 'Path of packets',
       examples: 'Examples',
       completion: 'Shell completion',
     },
@@ -76,10 +79,13 @@ const texts: Record<Language, Texts> = {
       `\`check\`, \`why\`, \`status\` and \`find\` compare the requested NICs with what an agent observed on the node, and show how old the observation is. \`check\` and \`why\` also name selected ports that were not delivered. An observation that is older than twice the interval of the checks for drift vouches for nothing: the commands say \`not verified since\` its time, and \`check\` exits with 1. The interval is \`DRIFT_INTERVAL\`, or longer in a large cluster ([controller](${page})). While the checks are off, it counts as one hour. \`multinic check --now NODE\` checks a node at once. \`why\` marks a stage whose reported time was impossible with \`(clock differs)\`.`,
     selectors: page =>
       `\`status\`, \`check\` and \`retry\` take a selector of Node labels, with the syntax of kubectl: \`zone=a\`, \`zone!=a\`, \`role in (db,web)\`, \`role notin (db)\`, \`spare\`, \`!spare\`, and several of them with commas. The Nodes are those of the cluster of \`--kubeconfig\` and \`--context\`. If the inventory serves other clusters, name the cluster of the nodes, and the inventory with \`--inventory\`. You need the right to list Nodes ([access](${page})). A selector that no node matches is an error. \`retry\` takes one node after the other, and stops at the first failure.`,
+    paths: page =>
+      `\`multinic why NODE multinic1 --to ADDRESS\` explains which rule, table and NIC packets to an IPv4 or IPv6 address use ([routing](${page})): from each address of the NIC, without a source address and from Pods, replies to connections by the NIC, and from the node's own address. Each row names the rules and routes of other programs that would come first. It also shows what the last run or check of the agent reported about packets. \`check\` and \`doctor\` print the command when an agent reported such packets. The CLI knows the NICs of the node and assumes default settings of the agent. For the node's other routes, run the commands at the end of the output on the node.`,
     comments: {
       current: 'the cluster of the current context',
       live: 'another one, with live updates',
       why: 'why is this port not a NIC?',
+      path: 'which NIC do packets use?',
       plan: 'what would this do?',
       history: 'what did it have yesterday?',
       find: 'who had this address then?',
@@ -112,6 +118,7 @@ const texts: Record<Language, Texts> = {
       formats: '출력 형식',
       codes: '종료 코드',
       age: '관측 시점',
+      paths: '패킷의 경로',
       examples: '예제',
       completion: '셸 자동 완성',
     },
@@ -134,10 +141,13 @@ const texts: Record<Language, Texts> = {
       `\`check\`, \`why\`, \`status\`, \`find\`는 요청한 NIC와 agent가 노드에서 관측한 값을 비교하고, 관측한 지 얼마나 지났는지 표시합니다. \`check\`와 \`why\`는 선택되었지만 전달되지 않은 포트도 표시합니다. 드리프트 점검 주기의 두 배보다 오래된 관측은 아무것도 보증하지 않습니다. 이때 명령은 마지막 관측 시각과 함께 \`이후 점검되지 않음\`이라고 표시하고, \`check\`는 1로 종료합니다. 주기는 \`DRIFT_INTERVAL\`이며 큰 클러스터에서는 더 깁니다([controller](${page})). 점검을 끄면 한 시간으로 계산합니다. \`multinic check --now NODE\`는 노드를 바로 점검합니다. \`why\`는 보고된 시각이 불가능했던 단계를 \`(시계 차이)\`로 표시합니다.`,
     selectors: page =>
       `\`status\`, \`check\`, \`retry\`에는 Node 레이블 셀렉터를 지정할 수 있습니다. 문법은 kubectl과 같습니다: \`zone=a\`, \`zone!=a\`, \`role in (db,web)\`, \`role notin (db)\`, \`spare\`, \`!spare\`. 쉼표로 여러 개를 이어 쓸 수 있습니다. Node는 \`--kubeconfig\`와 \`--context\`가 가리키는 클러스터에서 찾습니다. 인벤토리가 다른 클러스터를 관리한다면 노드가 있는 클러스터를 지정하고 인벤토리는 \`--inventory\`로 지정하십시오. Node를 나열할 권한이 필요합니다([접근 권한](${page})). 일치하는 노드가 없으면 오류입니다. \`retry\`는 노드를 하나씩 처리하고 처음 실패한 노드에서 멈춥니다.`,
+    paths: page =>
+      `\`multinic why NODE multinic1 --to ADDRESS\`는 IPv4 또는 IPv6 주소로 가는 패킷이 어떤 규칙, 테이블, NIC를 사용하는지 설명합니다([라우팅](${page})). NIC의 각 주소에서 나가는 패킷, 출발지가 없는 패킷과 Pod의 패킷, NIC로 들어온 연결의 응답, 노드 주소에서 나가는 패킷을 구분합니다. 각 행에는 우선하는 다른 프로그램의 규칙과 라우트를 표시합니다. agent가 마지막 실행이나 점검에서 보고한 내용도 보여 줍니다. agent가 그런 패킷을 보고하면 \`check\`와 \`doctor\`가 이 명령을 알려 줍니다. CLI는 노드의 NIC만 알고 agent의 기본 설정을 가정합니다. 노드의 다른 라우트는 출력 끝의 명령을 노드에서 실행하여 확인하십시오.`,
     comments: {
       current: '현재 context의 클러스터',
       live: '다른 클러스터를 실시간으로',
       why: '이 포트가 왜 NIC가 아닌가?',
+      path: '패킷이 어느 NIC를 사용하는가?',
       plan: '적용하면 무엇이 바뀌는가?',
       history: '어제 무엇을 가지고 있었는가?',
       find: '그때 이 주소를 누가 가지고 있었는가?',
@@ -202,6 +212,10 @@ ${text.scripts}
 
 ${text.age(`../guides/${pageName('controller', language)}`)}
 
+## ${headings.paths}
+
+${text.paths(`../guides/${pageName('routing', language)}`)}
+
 ## ${headings.examples}
 
 \`\`\`console sandbox
@@ -219,6 +233,7 @@ provider Sandbox  3 nodes, 3 Configured
 
 \`\`\`console sandbox
 $ multinic why "$PORT"                                  # ${comments.why}
+$ multinic why worker-1 multinic1 --to 192.0.2.1        # ${comments.path}
 $ multinic plan -f openstackconfig.yaml                 # ${comments.plan}
 $ multinic history worker-1 --at 24h                    # ${comments.history}
 $ multinic find 10.10.0.7 --at 2026-01-31T10:00:00Z     # ${comments.find}

@@ -5,9 +5,11 @@
  * Pure.
  */
 import {
+  bitsOf,
   type Cidr,
   contains,
   type Family,
+  formatIp,
   hostPart,
   networkOf,
   overlaps,
@@ -64,7 +66,9 @@ export function nodeNetworks(input: NodeNetworksInput): NodeNetworks {
     wires: wiresOf(input, foreign, uplinks),
     primary: observed.addresses
       .filter(({ ifindex, linkLocal }) => uplinks.has(ifindex) && !linkLocal)
-      .flatMap(({ cidr }) => parseCidr(cidr) ?? []),
+      .flatMap(({ cidr }) => parseCidr(cidr) ?? [])
+      // Virtual addresses come and go.
+      .filter(network => network.prefix < bitsOf(network.family) || nodeAddresses.includes(formatIp(network.address))),
     routers: isFree(primaryTable(input.settings.tableBase), observed)
       ? { ...routerOf(4, foreign), ...routerOf(6, foreign) }
       : {},

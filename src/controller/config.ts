@@ -69,7 +69,10 @@ export const agentEnvironment = {
   NETWORK_ROUTE_METRIC: described('Metric of the routes of the managed NICs.', numberText.optional()),
   NETWORK_MARK_MASK: described(
     'Four adjacent bits of the packet mark for the managed NICs, such as 0x78 (the default). No other program of the node may use them in its rules.',
-    z.string().regex(/^0x[0-9a-fA-F]{1,8}$/, 'must be a hexadecimal number such as 0x78').optional(),
+    z
+      .string()
+      .regex(/^0x[0-9a-fA-F]{1,8}$/, 'must be a hexadecimal number such as 0x78')
+      .optional(),
   ),
   NETWORK_SET_ARP_SYSCTLS: described('Set arp_ignore and arp_announce of the managed NICs.', flagText.optional()),
   NETWORK_SET_RP_FILTER_LOOSE: described(

@@ -98,7 +98,8 @@ export async function runContainer(machine: Shell, spec: PodSpec, id: string): P
     mkdir -p ${directory}/upper ${directory}/work ${directory}/rootfs
     ${selinux ? `chcon -R ${fileLabel} ${directory}` : ''}
     ${mount} -t overlay overlay -o lowerdir=/payload/agent,upperdir=${directory}/upper,workdir=${directory}/work ${directory}/rootfs
-    : >${directory}/termination-log`)
+    : >${directory}/termination-log
+    cp -L /etc/resolv.conf ${directory}/resolv.conf || : >${directory}/resolv.conf`)
   await machine.writeFile(`${directory}/config.json`, JSON.stringify(containerConfig(spec, directory, selinux)))
   const { code, stdout, stderr } = await machine.run(`runc run --bundle ${directory} ${id}`)
   const message = await machine.exec(`cat ${directory}/termination-log; umount ${directory}/rootfs; rm -r ${directory}`)
@@ -176,6 +177,8 @@ function containerConfig(
         if (source === undefined) throw new Error(`the Pod has no volume ${name}`)
         return bind(source, mountPath, readOnly)
       }),
+      // As the kubelet does for dnsPolicy Default.
+      bind(`${directory}/resolv.conf`, '/etc/resolv.conf', true),
       bind(`${directory}/termination-log`, '/dev/termination-log'),
     ],
     linux: {

@@ -16,13 +16,15 @@ release=bookworm manager=netplan arch=amd64 parameters=audit=0
 # Every unit and every module costs seconds in an emulated guest. runc runs the agent's container.
 packages=(systemd-sysv udev dbus iproute2 iputils-ping kmod procps e2fsprogs initramfs-tools zstd busybox-static
   qemu-guest-agent runc)
+# A node without it (nftables=) loses the tables of multinic at a reboot, until the agent has run again.
+nftables=yes
 # The security updates of the release, and more options of mmdebstrap.
 security=yes options=()
 # Runs last, with the root directory of the guest as its argument.
 customize() { :; }
 # shellcheck source=/dev/null
 . "$definition"
-packages+=("linux-image-cloud-$arch")
+packages+=("linux-image-cloud-$arch" ${nftables:+nftables})
 case $manager in
   netplan) packages+=(netplan.io) ;;
   networkmanager) packages+=(network-manager) ;;

@@ -12,3 +12,4 @@ export type GuestKind =
   | 'selinux'
   | 'arm64'
   | 'kubelet'
+  | 'without-nftables'

@@ -3,10 +3,11 @@
  * itself (indices, counters and lifetimes), how a link-local address was created, and the agent's backups of files.
  */
 import assert from 'node:assert/strict'
+import { canonicalTable } from '../../../src/agent/nftables.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { Shell } from './machine.ts'
 
-export type GuestState = Record<'links' | 'addresses' | 'routes' | 'rules' | 'sysctls' | 'files', string[]>
+export type GuestState = Record<'links' | 'addresses' | 'routes' | 'rules' | 'nftables' | 'sysctls' | 'files', string[]>
 
 const separator = '\n=====\n'
 const sysctls = [
@@ -14,7 +15,7 @@ const sysctls = [
   ...['accept_ra', 'accept_ra_defrtr', 'autoconf', 'disable_ipv6'].map(name => `ipv6/conf/*/${name}`),
 ]
 const directories =
-  'netplan systemd/network udev/rules.d sysctl.d NetworkManager/system-connections sysconfig/network-scripts'
+  'netplan systemd/network systemd/system udev/rules.d sysctl.d multinic NetworkManager/system-connections sysconfig/network-scripts'
 /** A kernel without IPv6 prints half a list. */
 const ifIpv6 = '[ ! -e /proc/sys/net/ipv6 ] ||'
 const commands = [
@@ -23,6 +24,7 @@ const commands = [
   `${ifIpv6} ip -j -6 -N -d route show table all`,
   'ip -j -4 -N rule list',
   `${ifIpv6} ip -j -6 -N rule list`,
+  'for family in ip ip6; do nft list table $family multinic 2>/dev/null; done',
   `cd /proc/sys/net && grep -s . ${sysctls.join(' ')}`,
   `cd /etc && find ${directories} -type f -not -path '*/backup/*' -exec stat -c '%a %n' {} + -exec sha256sum {} + 2>/dev/null`,
 ]
@@ -43,9 +45,9 @@ export async function stateOf(machine: Shell): Promise<GuestState> {
   const script = commands.map(command => `(${command})`).join(`; printf '${separator.replaceAll('\n', '\\n')}';`)
   const outputs = (await machine.run(script)).stdout.split(separator)
   assert.equal(outputs.length, commands.length, outputs.at(-1))
-  const [links = [], ...tables] = outputs.slice(0, 5).map(text => JSON.parse(text || '[]') as Record<string, unknown>[])
-  const [routes4 = [], routes6 = [], rules4 = [], rules6 = []] = tables
-  const [settings = '', files = ''] = outputs.slice(5)
+  const [links = [], ...lists] = outputs.slice(0, 5).map(text => JSON.parse(text || '[]') as Record<string, unknown>[])
+  const [routes4 = [], routes6 = [], rules4 = [], rules6 = []] = lists
+  const [tables = '', settings = '', files = ''] = outputs.slice(5)
   const real = (links as unknown as Link[]).filter(link => link.ifname !== 'lo')
   const state: GuestState = {
     links: real.map(link => {
@@ -55,11 +57,12 @@ export async function stateOf(machine: Shell): Promise<GuestState> {
     addresses: real.flatMap(({ ifname, addr_info }) => addr_info.map(address => `${ifname} ${addressText(address)}`)),
     routes: [...routes4, ...routes6].filter(({ dst }) => dst !== 'fe80::/64').map(routeLine),
     rules: [...rules4, ...rules6].map(ruleLine),
+    nftables: [],
     sysctls: linesOf(settings),
     files: linesOf(files),
   }
   for (const lines of Object.values(state)) lines.sort()
-  return state
+  return { ...state, nftables: linesOf(canonicalTable(tables)) }
 }
 
 function linesOf(text: string): string[] {
@@ -87,16 +90,17 @@ function ruleLine({ protocol, ...rule }: Record<string, unknown>): string {
 
 /** The lines that a pattern matches. */
 export function about(state: GuestState, pattern: RegExp): string[] {
-  return Object.values(state)
-    .flat()
-    .filter(line => pattern.test(line))
+  return linesPerNic(state).filter(line => pattern.test(line))
 }
 
 /** The lines that a pattern does not match. */
 export function apartFrom(state: GuestState, pattern: RegExp): string[] {
-  return Object.values(state)
-    .flat()
-    .filter(line => !pattern.test(line))
+  return linesPerNic(state).filter(line => !pattern.test(line))
+}
+
+/** Without the tables and the files that load them: they name several NICs. */
+function linesPerNic({ nftables: _, files, ...state }: GuestState): string[] {
+  return [...Object.values(state).flat(), ...files.filter(line => !line.includes(' multinic/'))]
 }
 
 /** Without the altnames that udev derives from a PCI slot. Since Debian 13 it also keeps the name that a NIC had before. */

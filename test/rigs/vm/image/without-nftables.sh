@@ -1,0 +1,2 @@
+# Debian 12 with Netplan, without nft.
+nftables=

@@ -37,13 +37,14 @@ export function linkFile(nic: DesiredNic, byRule: boolean): string {
  *
  * Not in an initramfs: initramfs-tools copies the rule to another directory, and dracut writes initrd-release.
  *
- * The rule also starts the units that restore what all NICs share.
+ * The rule also starts the units that restore what all NICs share: at every event, because systemd ignores the `add` of a link
+ * that udev renames, and sees the `move` instead.
  */
 export function udevRule(nic: DesiredNic): string {
   const nicKeys = ['SUBSYSTEM=="net"', `ATTR{address}=="${nic.macAddress}"`, 'ENV{DEVTYPE}==""']
   const systemKeys = [`TEST=="/etc/udev/rules.d/05-${nic.name}.rules"`, 'TEST!="/etc/initrd-release"']
   const units = `ENV{SYSTEMD_WANTS}+="${nftUnitName} ${primaryUnitName}"`
-  const wants = nic.rules.length > 0 ? [['ACTION=="add"', 'TAG+="systemd"', units]] : []
+  const wants = nic.rules.length > 0 ? [['ACTION!="remove"', 'TAG+="systemd"', units]] : []
   return [[`ENV{${property}}="${nic.name}"`], ['ACTION=="add"', `NAME:="${nic.name}"`], ...wants]
     .map(keys => `${[...nicKeys, ...systemKeys, ...keys].join(', ')}\n`)
     .join('')

@@ -26,7 +26,7 @@ ip -n pod address add 10.244.0.5/24 dev eth0
 ip -n pod link set eth0 up
 ip -n pod route add default via 10.244.0.1
 ip netns exec pod busybox httpd -p 8080 -h /run/systemd
-${'${0}'} proxy
+$0 proxy
 `
 const proxy = `chroot /payload/agent /usr/sbin/nft -f - <<'NFT'
 table ip proxy

@@ -122,17 +122,19 @@ Priority=10000
   'units load the tables of nftables, and the rules and routes that NICs share': [
     {
       'etc/multinic/multinic.nft': 'table ip multinic {\n}\n',
-      'etc/multinic/primary.batch': 'route replace 10.0.1.0/24 via 10.0.0.1 dev ens3 table 110\nrule add x\n',
+      'etc/multinic/primary-rules.batch': 'rule add x\n',
+      'etc/multinic/primary-rules6.batch': 'rule add y\n',
+      'etc/multinic/primary-routes.batch': 'route replace 10.0.1.0/24 via 10.0.0.1 dev ens3 table 110\n',
       'etc/systemd/system/multinic-nft.service': '[Service]\n',
       'etc/systemd/system/multinic-primary.service': '[Service]\n',
     },
     {
       nft: 'table ip multinic {\n}\n',
-      shared: ['route replace 10.0.1.0/24 via 10.0.0.1 dev ens3 table 110', 'rule add x'],
+      shared: ['rule add x', '-6 rule add y', 'route replace 10.0.1.0/24 via 10.0.0.1 dev ens3 table 110'],
     },
   ],
   'files that no unit loads have no effect': [
-    { 'etc/multinic/multinic.nft': 'table ip multinic {\n}\n', 'etc/multinic/primary.batch': 'rule add x\n' },
+    { 'etc/multinic/multinic.nft': 'table ip multinic {\n}\n', 'etc/multinic/primary-rules.batch': 'rule add x\n' },
     {},
   ],
   'a NIC with DHCP is not changed': [

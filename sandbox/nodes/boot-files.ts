@@ -75,8 +75,9 @@ export function readBoot(files: Files, links: Link[]): BootPlan {
   const plan: BootPlan = {
     ip: [],
     shared: [
-      ...linesOf(unitInput(files, 'multinic-primary.service', 'primary.batch')),
-      ...linesOf(unitInput(files, 'multinic-primary.service', 'primary6.batch')).map(line => `-6 ${line}`),
+      ...linesOf(unitInput(files, 'multinic-primary.service', 'primary-rules.batch')),
+      ...linesOf(unitInput(files, 'multinic-primary.service', 'primary-rules6.batch')).map(line => `-6 ${line}`),
+      ...linesOf(unitInput(files, 'multinic-primary.service', 'primary-routes.batch')),
     ],
     nft: unitInput(files, 'multinic-nft.service', 'multinic.nft'),
     sysctls: [],

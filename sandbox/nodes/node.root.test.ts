@@ -171,12 +171,13 @@ test('a reboot restores what all NICs share, and a line that fails does not stop
     'etc/systemd/system/multinic-nft.service': '',
     'etc/systemd/system/multinic-primary.service': '',
     'etc/multinic/multinic.nft': 'table ip multinic {\n\tchain c {\n\t}\n}\n',
-    'etc/multinic/primary.batch': [
+    'etc/multinic/primary-routes.batch': [
       'route replace 10.10.0.0/24 via 10.0.0.1 dev absent table 110',
       'route replace 10.10.0.0/24 via 10.0.0.1 dev ens3 table 110 onlink protocol 2',
-      'rule add from 0.0.0.0/0 fwmark 0x58/0x78 lookup 110 priority 10010 protocol 2\n',
     ].join('\n'),
-    'etc/multinic/primary6.batch': 'rule add from ::/0 fwmark 0x58/0x78 lookup 110 priority 10011 protocol 2\n',
+    'etc/multinic/primary-rules.batch':
+      'rule add from 0.0.0.0/0 fwmark 0x58/0x78 lookup 110 priority 10010 protocol 2\n',
+    'etc/multinic/primary-rules6.batch': 'rule add from ::/0 fwmark 0x58/0x78 lookup 110 priority 10011 protocol 2\n',
   }
   for (const [path, text] of Object.entries(files)) await writeFile(join(node.root, path), text)
   await node.reboot()

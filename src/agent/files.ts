@@ -6,6 +6,7 @@ import { basename, dirname } from 'node:path'
 import { messageOf } from '../runtime/errors.ts'
 import type { Change } from './change.ts'
 import type { Host } from './host.ts'
+import { nodeFiles } from './node-files.ts'
 import { configDirectories } from './observe.ts'
 import { recordsDirectory } from './ownership.ts'
 import type { Paths } from './paths.ts'
@@ -53,12 +54,18 @@ export function commitFiles(host: Host, paths: Paths, unit: Unit): void {
         const backup = from && unit.purpose === 'remove' ? backUp(host, paths, path) : undefined
         if (backup !== undefined) backupDirectories.add(backup)
         host.removeFile(path)
+        if (isDropIn(path, paths)) host.removeDirectory(dirname(path))
       }
     } catch (error) {
       throw fileError(to ? 'write' : 'remove', path, error)
     }
   }
   for (const directory of backupDirectories) removeOldestBackups(host, directory)
+}
+
+/** The directory of a drop-in of systemd exists for the drop-ins in it. */
+function isDropIn(path: string, { units }: Paths): boolean {
+  return dirname(dirname(path)) === units
 }
 
 /**
@@ -81,7 +88,8 @@ function fileError(operation: 'write' | 'remove', path: string, cause: unknown):
 
 /** Removes staged files of a run that was killed before it wrote its journal. */
 export function removeStaleStaged(host: Host, paths: Paths): void {
-  const directories = [...configDirectories(paths), recordsDirectory(paths)]
+  const shared = nodeFiles(paths).map(path => dirname(path))
+  const directories = new Set([...configDirectories(paths), recordsDirectory(paths), ...shared])
   for (const directory of directories)
     for (const name of host.list(directory) ?? [])
       if (name.startsWith('.') && name.endsWith(stagedSuffix)) host.removeFile(`${directory}/${name}`)

@@ -282,7 +282,8 @@ function send(from: string, to: string): Promise<string | undefined> {
     const socket = createSocket(to.includes(':') ? 'udp6' : 'udp4')
     const end = (error: Error | null | undefined) => {
       socket.close()
-      resolve(error?.message)
+      // An address that is missing or tentative is found by other checks.
+      resolve(isCode(error, 'EADDRNOTAVAIL') ? undefined : error?.message)
     }
     socket.once('error', end)
     socket.bind({ address: from }, () => socket.send('', 9, to, end))
@@ -315,5 +316,5 @@ function listen(path: string): Promise<() => void> {
 }
 
 function isCode(error: unknown, ...codes: string[]): boolean {
-  return codes.includes((error as NodeJS.ErrnoException).code ?? '')
+  return codes.includes((error as NodeJS.ErrnoException | undefined)?.code ?? '')
 }

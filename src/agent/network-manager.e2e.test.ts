@@ -34,10 +34,14 @@ test('a NIC is released from an automatic connection, survives a restart of Netw
     assert.ok(kernelState(node)['addresses']?.includes('multinic0 10.100.0.10/24 noprefixroute'))
     assert.deepEqual(Object.keys(diskOf(node, path => path.includes('multinic'))), [
       '/etc/NetworkManager/system-connections/multinic0.nmconnection',
-      ...['multinic.nft', 'primary.batch', 'primary6.batch'].map(name => `/etc/multinic/${name}`),
+      ...['multinic.nft', 'primary-routes.batch', 'primary-rules.batch', 'primary-rules6.batch'].map(
+        name => `/etc/multinic/${name}`,
+      ),
       '/etc/sysctl.d/90-multinic0.conf',
       '/etc/systemd/network/05-multinic0.link',
+      '/etc/systemd/system/multi-user.target.d/50-multinic.conf',
       ...['nft', 'primary'].map(name => `/etc/systemd/system/multinic-${name}.service`),
+      ...['nftables.service', 'sysinit.target'].map(name => `/etc/systemd/system/${name}.d/50-multinic.conf`),
       '/etc/udev/rules.d/05-multinic0.rules',
     ])
     assert.equal(foreignState(node, macsOf(node)), before)

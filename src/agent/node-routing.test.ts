@@ -16,7 +16,7 @@ import {
   primaryMac,
 } from './agent.fixture.ts'
 import { describeChange } from './change.ts'
-import { nftFilePath, nodeFiles, nodeRecordPath } from './node-files.ts'
+import { bootFiles, nodeFiles, nodeRecordPath } from './node-files.ts'
 import { nodeDifferences } from './node-routing.ts'
 import type { Observed } from './observed.ts'
 import { hostPaths } from './paths.ts'
@@ -288,7 +288,7 @@ test('files restore at boot what NICs share, where their directories are mounted
 
 test('the file of the tables loads what the kernel has, each table in place of another one', () => {
   const now = afterPlan(mounted, one)
-  const { text, mode } = now.files[nftFilePath(hostPaths)] ?? assert.fail('no file')
+  const { text, mode } = now.files[bootFiles(hostPaths).nft] ?? assert.fail('no file')
   assert.equal(mode, 0o644)
   assert.ok(text.endsWith(`table ip multinic\ndelete table ip multinic\n${now.nft[4]}`))
 })

@@ -10,15 +10,7 @@ import { type Change, describeChange, familyOf, type RouteSpec, type RuleSpec, r
 import type { Settings } from './config.ts'
 import { nftTable } from './nftables.ts'
 import { changesBetween, type NicState, routeSpec, ruleSpec } from './nic-state.ts'
-import {
-  nftFilePath,
-  nftUnitName,
-  nodeFiles,
-  nodeRecordPath,
-  primaryFilePaths,
-  primaryUnitName,
-  unitPath,
-} from './node-files.ts'
+import { nodeFiles, nodeRecordPath } from './node-files.ts'
 import type { NodeNetworks } from './node-networks.ts'
 import type { NodeShare } from './node-shares.ts'
 import {
@@ -33,7 +25,7 @@ import { namesRule } from './owned-rules.ts'
 import type { Paths } from './paths.ts'
 import { sharedRules } from './policy-routing.ts'
 import { type NodeRecord, parseNodeRecord } from './records.ts'
-import { nftFile, nftUnit, primaryFiles, primaryUnit } from './render/node.ts'
+import { sharedFiles } from './render/node.ts'
 import type { Unit } from './unit.ts'
 import type { Difference } from './verify.ts'
 
@@ -117,20 +109,8 @@ function filesOf(
   const byDevice = [...routes].flatMap(([ifindex, list]) =>
     list.map(route => ({ route, device: linkByIndex(observed, ifindex)?.name ?? '' })),
   )
-  const nft = nftFilePath(paths)
-  const primary = primaryFilePaths(paths)
-  const batches = primaryFiles(rules, byDevice)
-  const open = {
-    [nft]: file(nftFile(tables), 0o644),
-    [unitPath(paths, nftUnitName)]: file(nftUnit(nft), 0o644),
-    ...(rules.length > 0
-      ? {
-          [primary[4]]: file(batches[4], 0o644),
-          [primary[6]]: file(batches[6], 0o644),
-          [unitPath(paths, primaryUnitName)]: file(primaryUnit(primary), 0o644),
-        }
-      : {}),
-  }
+  const texts = Object.entries(sharedFiles({ tables, rules, routes: byDevice }, paths))
+  const open = Object.fromEntries(texts.map(([path, text]) => [path, file(text, 0o644)]))
   return {
     ...absent,
     // Older controllers do not mount these directories.

@@ -93,7 +93,7 @@ const drifts: Record<string, Drift> = {
     after(vm) {
       const expected = primaryRoutes(vm.nics.map(({ cidr }) => cidr)).map(line => line.replace('10.0.0.1', '10.0.0.2'))
       assert.deepEqual(routesInTable(vm, 110), expected)
-      assert.doesNotMatch(readFileSync(vm.path('etc/multinic/primary.batch'), 'utf8'), /10\.0\.0\.1 /)
+      assert.doesNotMatch(readFileSync(vm.path('etc/multinic/primary-routes.batch'), 'utf8'), /10\.0\.0\.1 /)
       assert.doesNotMatch(readFileSync(recordOf(vm), 'utf8'), /10\.0\.0\.1 /)
     },
   },

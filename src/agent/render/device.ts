@@ -4,7 +4,6 @@
  * Pure.
  */
 import type { DesiredNic } from '../desired.ts'
-import { nftUnitName, primaryUnitName } from '../node-files.ts'
 
 /** Set by our rule, matched by our .link file. */
 const property = 'MULTINIC'
@@ -36,16 +35,11 @@ export function linkFile(nic: DesiredNic, byRule: boolean): string {
  * Devices on top of the NIC have its MAC address too, but also a type.
  *
  * Not in an initramfs: initramfs-tools copies the rule to another directory, and dracut writes initrd-release.
- *
- * The rule also starts the units that restore what all NICs share: at every event, because systemd ignores the `add` of a link
- * that udev renames, and sees the `move` instead.
  */
 export function udevRule(nic: DesiredNic): string {
   const nicKeys = ['SUBSYSTEM=="net"', `ATTR{address}=="${nic.macAddress}"`, 'ENV{DEVTYPE}==""']
   const systemKeys = [`TEST=="/etc/udev/rules.d/05-${nic.name}.rules"`, 'TEST!="/etc/initrd-release"']
-  const units = `ENV{SYSTEMD_WANTS}+="${nftUnitName} ${primaryUnitName}"`
-  const wants = nic.rules.length > 0 ? [['ACTION!="remove"', 'TAG+="systemd"', units]] : []
-  return [[`ENV{${property}}="${nic.name}"`], ['ACTION=="add"', `NAME:="${nic.name}"`], ...wants]
+  return [[`ENV{${property}}="${nic.name}"`], ['ACTION=="add"', `NAME:="${nic.name}"`]]
     .map(keys => `${[...nicKeys, ...systemKeys, ...keys].join(', ')}\n`)
     .join('')
 }

@@ -57,17 +57,18 @@ for file in /run/systemd/network/* /run/udev/rules.d/*; do
   if [ -f "$file" ]; then sed -i 's/^PermanentMACAddress=/MACAddress=/; s/DRIVERS=="?\\*", //' "$file"; fi
 done
 `
-/** The units that our udev rules want, as there is no systemd that starts them: the second one when the primary NIC is online. */
+/** Our units, as there is no systemd that starts them: the second one when the primary NIC is online. */
 export const units = `
-if [ -f "$1/etc/systemd/system/multinic-nft.service" ]; then nft -f "$1/etc/multinic/multinic.nft"; fi
-if [ -f "$1/etc/systemd/system/multinic-primary.service" ]; then
+if [ -f "$1/etc/systemd/system/sysinit.target.d/50-multinic.conf" ]; then nft -f "$1/etc/multinic/multinic.nft"; fi
+if [ -f "$1/etc/systemd/system/multi-user.target.d/50-multinic.conf" ]; then
   (
     for i in $(seq 300); do
       if [ -n "$(ip route show default)" ]; then break; fi
       sleep 0.1
     done
-    ip -force -batch "$1/etc/multinic/primary.batch"
-    ip -6 -force -batch "$1/etc/multinic/primary6.batch"
+    ip -force -batch "$1/etc/multinic/primary-rules.batch"
+    ip -6 -force -batch "$1/etc/multinic/primary-rules6.batch"
+    ip -force -batch "$1/etc/multinic/primary-routes.batch"
   ) &
 fi
 `

@@ -2,7 +2,8 @@
  * Attacks on routing: packets with a foreign source keep their way.
  */
 import assert from 'node:assert/strict'
-import { requestedInterface } from '../rigs/host/node.ts'
+import { writeFileSync } from 'node:fs'
+import { diskOf, requestedInterface } from '../rigs/host/node.ts'
 import { type Attack, attacks, configureAll, outcomes, requestAll } from './attack.ts'
 
 const cases: Attack[] = [
@@ -121,6 +122,29 @@ const cases: Attack[] = [
       )
       const again = await node.agent(requestAll(node))
       assert.deepEqual(outcomes(again), ['Configured'], again.log)
+    },
+  },
+  {
+    finding: 'F2',
+    name: '5,000 routes of a routing daemon are no drift, and neither rules nor files depend on them',
+    options: { nics: 3 },
+    prepare: configureAll,
+    request: node => ({ ...requestAll(node), mode: 'check' }),
+    expect: async (result, node) => {
+      assert.equal(result.report?.verdict, 'InSync', result.log)
+      const stateOf = () => [node.ip('rule'), node.exec('nft', 'list', 'table', 'ip', 'multinic'), diskOf(node)]
+      const before = stateOf()
+      const lines = Array.from(
+        { length: 5_000 },
+        (_, at) => `route add 10.${200 + (at >> 8)}.${at & 255}.0/24 via 10.0.0.1 proto bird`,
+      )
+      writeFileSync(node.path('routes'), `${lines.join('\n')}\n`)
+      node.ip('-batch', node.path('routes'))
+      const check = await node.agent({ ...requestAll(node), mode: 'check' })
+      assert.equal(check.report?.verdict, 'InSync', check.log)
+      assert.equal((await node.agent(requestAll(node))).report?.changed, 0)
+      assert.deepEqual(stateOf(), before)
+      node.ip('route', 'flush', 'proto', 'bird')
     },
   },
   {

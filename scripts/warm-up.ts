@@ -7,6 +7,7 @@ import { readFileSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import { Script } from 'node:vm'
+import { runNft } from '../sandbox/nodes/simulated/nft.ts'
 
 const [bundle = ''] = process.argv.slice(2)
 const requireReal = createRequire(import.meta.url)
@@ -121,9 +122,14 @@ function printed(commands: readonly string[], family = ''): string {
     .join('')
 }
 
+const kernel = { tables: new Map<string, string>() }
+
 const childProcess = {
   spawnSync(command: string, args: string[], { input = '' }: { input?: string }) {
-    if (command === 'nft') return { status: 0, stdout: '', stderr: '' }
+    if (command === 'nft') {
+      const { code, ...output } = runNft(kernel, input)
+      return { status: code, ...output }
+    }
     if (input.includes(' name multinic0')) changed = true
     for (const line of args.includes('-j') ? [] : input.trim().split('\n')) add(line)
     return { status: 0, stdout: args.includes('-j') ? printed(input.trim().split('\n'), args[0]) : '', stderr: '' }
@@ -150,7 +156,10 @@ const files = new Map<string, string>([
   ['/etc/netplan/50-cloud-init.yaml', 'network: {version: 2}\n'],
   ...['packet', 'udp', 'udp6'].map(name => [`/proc/self/net/${name}`, 'sl\n'] as const),
 ])
-const directories = ['/etc/netplan', '/etc/systemd/network', '/etc/sysctl.d', '/var/lib/multinic']
+const directories = [
+  ...['/etc/netplan', '/etc/systemd/network', '/etc/systemd/system', '/etc/sysctl.d'],
+  ...['/etc/multinic', '/var/lib/multinic'],
+]
 const conf = /^\/host\/proc\/sys\/net\/(ipv4|ipv6)\/conf/
 const missing = () => Object.assign(new Error('ENOENT'), { code: 'ENOENT' })
 const open = new Map<number, string>()

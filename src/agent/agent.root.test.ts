@@ -70,9 +70,7 @@ suite('agent', { concurrency: 3 }, () => {
     ])
     assert.deepEqual(Object.keys(diskOf(vm, path => path.includes('multinic'))), [
       '/etc/multinic/multinic.nft',
-      '/etc/multinic/primary-routes.batch',
-      '/etc/multinic/primary-rules.batch',
-      '/etc/multinic/primary-rules6.batch',
+      ...['routes', 'rules', 'rules6'].map(name => `/etc/multinic/primary-${name}.batch`),
       '/etc/netplan/90-multinic0.yaml',
       '/etc/netplan/91-multinic1.yaml',
       '/etc/sysctl.d/90-multinic0.conf',
@@ -82,8 +80,7 @@ suite('agent', { concurrency: 3 }, () => {
       '/etc/systemd/network/05-multinic1.link',
       '/etc/systemd/network/05-multinic1.network',
       '/etc/systemd/system/multi-user.target.d/50-multinic.conf',
-      '/etc/systemd/system/multinic-nft.service',
-      '/etc/systemd/system/multinic-primary.service',
+      ...['nft', 'primary'].map(name => `/etc/systemd/system/multinic-${name}.service`),
       '/etc/systemd/system/nftables.service.d/50-multinic.conf',
       '/etc/systemd/system/sysinit.target.d/50-multinic.conf',
       '/etc/udev/rules.d/05-multinic0.rules',

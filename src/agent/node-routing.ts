@@ -97,7 +97,6 @@ function filesOf(
   tables: readonly (readonly [Family, string])[],
   { paths, observed }: { paths: Paths; observed: Observed },
 ): DesiredNode['files'] {
-  const { directories } = observed
   const absent = Object.fromEntries(nodeFiles(paths).map(path => [path, undefined]))
   if (tables.length === 0) return absent
   const record: NodeRecord = {
@@ -113,8 +112,8 @@ function filesOf(
   const open = Object.fromEntries(texts.map(([path, text]) => [path, file(text, 0o644)]))
   return {
     ...absent,
-    // Older controllers do not mount these directories.
-    ...(directories.includes(paths.units) && directories.includes(paths.boot) ? open : {}),
+    // Like the files of a NIC: only where the directories are.
+    ...(observed.directories.includes(paths.units) && observed.directories.includes(paths.boot) ? open : {}),
     [nodeRecordPath(paths)]: file(`${JSON.stringify(record, undefined, 2)}\n`, 0o600),
   }
 }

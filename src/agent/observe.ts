@@ -212,7 +212,9 @@ export function mountedPaths(host: Host, paths: Paths): Paths {
 /** Paths that every host has and that are not mounted. */
 export function missingHostPaths(host: Host, paths: Paths): string[] {
   return [
-    ...[paths.networkd, paths.sysctl, paths.state].filter(path => host.list(path) === undefined),
+    ...[paths.networkd, paths.sysctl, paths.boot, paths.units, paths.state].filter(
+      path => host.list(path) === undefined,
+    ),
     ...(hasSysctls(host, paths.ipv4Conf) ? [] : [paths.ipv4Conf]),
     ...(host.readValue(paths.bootID) ? [] : [paths.bootID]),
   ]

@@ -5,7 +5,7 @@
 import type { CommandResult } from '../../../src/agent/host.ts'
 import type { Namespace } from './network.ts'
 
-export function runNft(namespace: Namespace, script: string): CommandResult {
+export function runNft(namespace: Pick<Namespace, 'tables'>, script: string): CommandResult {
   const tables = new Map(namespace.tables)
   // A table ends with a brace in the first column.
   const commands = script.match(/^(?:table \S+ \S+ \{[\s\S]*?^\}|[^#\n].*)$/gm) ?? []

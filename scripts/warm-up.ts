@@ -167,7 +167,7 @@ const open = new Map<number, string>()
 /** The file system calls that the agent uses. */
 const disk = {
   lstatSync(path: string) {
-    const mode = /\/(systemd|sysctl)/.test(path) ? 0o100644 : 0o100600
+    const mode = /^\/etc\/(systemd|sysctl|multinic)/.test(path) ? 0o100644 : 0o100600
     return files.has(path) ? { mode, uid: 0, gid: 0, isFile: () => true } : undefined
   },
   statSync: () => undefined,

@@ -44,13 +44,18 @@ test('the agent image contains only the agent, its programs and libraries, and t
     files.filter(file => where.test(file)),
   )
   const rest = files.filter(file => !libraries?.includes(file) && !others?.includes(file))
-  assert.deepEqual(rest.sort(), ['/agent.cjs', '/etc/passwd', '/usr/bin/node', '/usr/sbin/ip'])
+  assert.deepEqual(rest.sort(), ['/agent.cjs', '/etc/passwd', '/usr/bin/node', '/usr/sbin/ip', '/usr/sbin/nft'])
   assert.ok(libraries?.some(file => file.endsWith('/libc.so.6')) && libraries.some(file => file.includes('/ld-linux')))
   // Node runs with only the files of the image.
   if (process.getuid?.() === 0)
     assert.match(
       execFileSync('chroot', [join(dir, 'root'), '/usr/bin/node', '--version'], { encoding: 'utf8' }),
       /^v24/,
+    )
+  if (process.getuid?.() === 0)
+    assert.match(
+      execFileSync('chroot', [join(dir, 'root'), '/usr/sbin/nft', '--version'], { encoding: 'utf8' }),
+      /nftables/,
     )
 })
 

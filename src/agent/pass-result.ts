@@ -70,7 +70,12 @@ export function passResult(
   return {
     plan,
     observed,
-    failed: withNode(withDifferences(failed, plan, observed, paths), plan, failures.get(nodeGroup), observed, paths),
+    failed: withNode(
+      withDifferences(withNodeFailure(failed, plan, failures.get(nodeGroup)), plan, observed, paths),
+      plan,
+      observed,
+      paths,
+    ),
     changed: committed.reduce((sum, unit) => sum + unit.changes.length, 0),
     changesOf: new Map(
       committed.filter(unit => unit.purpose === 'apply').map(unit => [unit.index, unit.changes.length]),
@@ -123,19 +128,25 @@ function withTakeOver(
   return all
 }
 
-/** What all NICs share belongs to each of them. */
+/** What all NICs share belongs to each of them. Its failure is the cause of packets that take another way. */
+function withNodeFailure(
+  failed: ReadonlyMap<number, Failure>,
+  { accepted }: Plan,
+  failure: Failure | undefined,
+): Map<number, Failure> {
+  const all = new Map(failed)
+  for (const { nic } of accepted) if (failure && !all.has(nic.index)) all.set(nic.index, failure)
+  return all
+}
+
 function withNode(
   failed: ReadonlyMap<number, Failure>,
-  { accepted, node, backend }: Plan,
-  failure: Failure | undefined,
+  plan: Plan,
   observed: Observed,
   paths: Paths,
 ): Map<number, Failure> {
-  const found =
-    failure ?? (backend.kind === 'unknown' ? undefined : summarize(nodeDifferences(node, observed, paths, 'all')))
-  const all = new Map(failed)
-  for (const { nic } of accepted) if (found && !all.has(nic.index)) all.set(nic.index, found)
-  return all
+  if (plan.backend.kind === 'unknown') return new Map(failed)
+  return withNodeFailure(failed, plan, summarize(nodeDifferences(plan.node, observed, paths, 'all')))
 }
 
 /** Rules and routes work without nftables, and beside a data path that passes it by. */

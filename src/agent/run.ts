@@ -29,7 +29,7 @@ import { duplicatesIn, endOfProbe, newAddresses, probeUnits } from './duplicate-
 import { clearJournal, writeJournal } from './journal.ts'
 import { askCommands, forgetCommands, type ProbeTarget } from './neighbour-probe.ts'
 import { releaseFromNetworkd, releaseUnits, reloadNetworkd, withReleased } from './networkd-reload.ts'
-import { planNodeRouting, tablesAfter } from './node-routing.ts'
+import { nodeGroup, planNodeRouting, tablesAfter } from './node-routing.ts'
 import { trimNode } from './node-trim.ts'
 import { type ObserveOptions, observeFiles, withRecord } from './observe.ts'
 import type { Observed } from './observed.ts'
@@ -179,7 +179,7 @@ async function prepare(
   const notStaged = stageAll(units, host)
   const neighbours = await listening
   const duplicates = duplicatesIn(added, neighbours, before)
-  const failures = merge(merge(notProbed, notStaged), duplicates)
+  const failures = withShared(units, merge(merge(notProbed, notStaged), duplicates))
   const repliesBefore = { neighbours, apiServer: await apiServer }
   return { plan, skip, before, units, probing, releasing, asked, journaled, scope, repliesBefore, failures }
 }
@@ -284,6 +284,14 @@ async function commit(
   await undo(differing, async () => reloaded)
   const all = merge(failures, differing)
   return { committed: withoutFailed(committed, all), failures: all }
+}
+
+/** Without what all NICs share, packets of the node would take another way: no NIC is configured then. */
+function withShared(units: readonly Unit[], failures: Failures): Failures {
+  const failure = failures.get(nodeGroup)
+  if (!failure) return failures
+  const groups = withPurpose(units, 'apply').map(({ group }) => group)
+  return new Map([...groups.map(group => [group, failure] as const), ...failures])
 }
 
 /** The later failure of a group wins. */

@@ -51,8 +51,10 @@ export interface ObserveOptions {
   lookups?: readonly string[]
   /** No IPv6 address is requested. Without a file that has one, no IPv6 rule is of interest. */
   ipv4Only?: boolean
-  /** What cannot have changed since it was observed: the files, the tables of nftables, or the IPv6 rules. */
-  known?: ObservedFiles & { rules6?: ObservedRule[]; nft?: Observed['nft'] }
+  /** What cannot have changed since it was observed: the files, or the IPv6 rules. */
+  known?: ObservedFiles & { rules6?: ObservedRule[] }
+  /** The tables of nftables, where they cannot have changed since nft loaded them. */
+  nft?: Observed['nft']
 }
 
 export type ObservedFiles = Pick<Observed, 'files' | 'directories'>
@@ -116,7 +118,7 @@ export async function observe(context: HostContext, options: ObserveOptions): Pr
       ...deviceOf(6, pathTo(internetAddresses[6])),
     },
     lookups: Object.fromEntries(lookups.map((command, index) => [command, answers[index] ?? null])),
-    nft: known?.nft ?? (await readNft(host)),
+    nft: options.nft ?? (await readNft(host)),
     resolvers: resolversIn(host.readFile(paths.resolvConf)),
     ...readRefusals(host, paths, bootID),
     bootID,

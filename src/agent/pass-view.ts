@@ -14,6 +14,7 @@ import { lookupCommands } from './route-lookups.ts'
 
 export interface NodeOptions {
   known?: ObserveOptions['known']
+  nft?: Observed['nft']
   /** The NICs to ask which way their packets take. */
   lookups?: readonly Interface[]
 }
@@ -21,7 +22,7 @@ export interface NodeOptions {
 export async function observeNode(context: AgentContext, options: NodeOptions = {}): Promise<Observed> {
   const { apiServer, policyRouting, markMask } = context.settings
   const { interfaces, nodeAddresses } = context.request
-  const { known, lookups = interfaces } = options
+  const { known, nft, lookups = interfaces } = options
   const addresses = nodeAddresses.flatMap(text => canonical(text) ?? [])
   return observe(context, {
     macAddresses: interfaces.map(nic => nic.macAddress),
@@ -31,6 +32,7 @@ export async function observeNode(context: AgentContext, options: NodeOptions = 
       ? lookupCommands(lookups, interfaces, addresses, nic => hex(slotMark(slotOf(nic, context), markMask)))
       : [],
     ...(known ? { known } : {}),
+    ...(nft ? { nft } : {}),
     ...(apiServer && parseIp(apiServer) ? { apiServer } : {}),
   })
 }

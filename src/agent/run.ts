@@ -210,8 +210,8 @@ async function apply(prepared: Prepared, context: PassContext): Promise<Applied>
     before,
     applicable.filter(({ purpose }) => purpose !== 'remove'),
   )
-  const known = { ...unaffectedBy(plan, units, files, context), nft: tablesAfter(before, applicable, context.done) }
-  let after = await observeNode(context, { known })
+  const known = unaffectedBy(plan, units, files, context)
+  let after = await observeNode(context, { known, nft: tablesAfter(before, applicable, context.done) })
   for (let round = 2; round <= maxRounds && needsAnotherRound(plan, applicable, after); round++) {
     const planned = planNode(after, context, skip).units.filter(({ purpose }) => purpose !== 'node')
     const shared = planNodeRouting(plan.node, after, paths)
@@ -220,7 +220,7 @@ async function apply(prepared: Prepared, context: PassContext): Promise<Applied>
     journaled = [...journaled, ...again]
     writeJournal(host, paths, { bootID: before.bootID, units: again })
     failures = merge(failures, (await applyUnits(again, after, context)).failures)
-    after = await observeNode(context, { known })
+    after = await observeNode(context, { known, nft: tablesAfter(after, again, context.done) })
   }
   return { ...prepared, journaled, failures, after, askedAfter, applyStartedAt, applyMs }
 }
@@ -304,7 +304,7 @@ async function observeSettled({ after, units, scope }: Applied, context: AgentCo
   const { settings } = context
   const changed = scope.nics.filter(({ nic }) => applyUnitOf(units, nic.index) !== undefined)
   const dad = settings.duplicateCheck || changed.some(({ nic }) => probeModeOf(nic.index, settings) !== 'off')
-  return (await waitForNics(changed, after, context, { dad })) ? observeNode(context) : after
+  return (await waitForNics(changed, after, context, { dad })) ? observeNode(context, { nft: after.nft }) : after
 }
 
 /** Changing the kernel affects no files, and no IPv6 rules where neither multinic nor NetworkManager has any. */

@@ -13,7 +13,7 @@ import { isLeftByManager, isRouteLeftByManager } from './link-local.ts'
 import { type NicScope, nicState } from './nic-state.ts'
 import { changesTowards, mainRoutesOf, targetOf } from './nic-target.ts'
 import { nodeAddressesOf } from './node-addresses.ts'
-import { nodeNetworks } from './node-networks.ts'
+import { type NodeNetworks, nodeNetworks } from './node-networks.ts'
 import { type DesiredNode, desiredNode, planNodeRouting } from './node-routing.ts'
 import { nodeShares } from './node-shares.ts'
 import { type Link, linksByMac, type Observed } from './observed.ts'
@@ -112,18 +112,21 @@ export function planRun(input: PlanInput): Plan {
     const devices = [...list.map(({ link }) => link.ifindex), ...ownedDevices(observed, owned, refused, interfaces)]
     return nodeNetworks({ ...input, ...guardInput, ours: new Set(devices) })
   }
-  const desiredOf = (list: readonly Candidate[]) =>
+  const desiredOf = (list: readonly Candidate[], networks: NodeNetworks) =>
     desiredNics(
       list.map(({ requested }) => requested),
       settings,
-      networksBeside(list),
+      networks,
       slots,
     )
-  const allDesired = desiredOf(candidates)
+  const allNetworks = networksBeside(candidates)
+  const allDesired = desiredOf(candidates, allNetworks)
   const allowed = allowedOf(candidates, allDesired, { ...guardInput, observed: afterRemovals, ours }, owned, refused)
   // The networks of a refused NIC are networks of the node.
+  const isSame = allowed.length === candidates.length
+  const networks = isSame ? allNetworks : networksBeside(allowed)
   // Stryker disable next-line ConditionalExpression: it only saves to derive the same again.
-  const desired = allowed.length === candidates.length ? allDesired : desiredOf(allowed)
+  const desired = isSame ? allDesired : desiredOf(allowed, networks)
   const desiredRules = new Set(desired.flatMap(nic => nic.rules.map(ruleText)))
   const accepted = desired.flatMap((nic): Accepted[] => {
     // Stryker disable next-line OptionalChaining: each desired NIC is that of an allowed candidate.
@@ -142,7 +145,7 @@ export function planRun(input: PlanInput): Plan {
       desired,
       owned.filter(nic => !removed.has(nic.macAddress) && isPresent(nic, observed)),
     ),
-    networksBeside(allowed),
+    networks,
     {
       ...{ settings, paths, observed },
       isOurs: rule => desiredRules.has(ruleText(rule)) || owned.some(nic => namesRule(nic.rules, rule)),

@@ -12,7 +12,6 @@ import {
   type Cidr,
   canonical,
   contains,
-  type Family,
   formatIp,
   hostPart,
   networkOf,
@@ -22,7 +21,7 @@ import {
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import { unexpectedWay } from '../contract/routing-messages.ts'
 import { defaultLength } from '../contract/routing-scheme.ts'
-import { type RouteSpec, type RuleSpec, ruleText } from './change.ts'
+import { familyOf, type RouteSpec, type RuleSpec, ruleText } from './change.ts'
 import type { NodeNetworks } from './node-networks.ts'
 import { linkByIndex, type Observed, type ObservedRoute, tableLocal, tableMain } from './observed.ts'
 
@@ -235,10 +234,6 @@ function neighbourIn(network: Cidr | undefined, local: ReadonlySet<string>): str
 
 function isSameFamily(a: string, b: string): boolean {
   return familyOf(a) === familyOf(b)
-}
-
-function familyOf(address: string): Family {
-  return address.includes(':') ? 6 : 4
 }
 
 function isLinkLocal(address: string): boolean {

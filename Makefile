@@ -39,6 +39,7 @@ bench: install-packages install-tools ## run the benchmarks, each with a referen
 	@npm run --silent bench
 
 guard: install-packages install-tools ## run the quick benchmarks; fail if a figure is worse than its goal times 1.3 in the best of three runs; ONLY=name
+	@scripts/provision.sh browser
 	@node_modules/.bin/node scripts/guard.ts
 
 growth: install-packages install-tools ## measure growth from 10 to 20,000 nodes and estimate 100,000; takes a quarter of an hour or more

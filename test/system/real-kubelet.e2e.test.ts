@@ -16,6 +16,7 @@ import {
   nodeConfigFinalizer,
   nodeConfigs,
 } from '../../src/contract/node-config.ts'
+import { isOurPriority, priorities } from '../../src/contract/routing-scheme.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { jobs } from '../../src/kube/resources.ts'
 import { type ControlPlane, type RigNode, startNode } from '../rigs/kubernetes/rig.ts'
@@ -125,7 +126,11 @@ async function link(macAddress: string): Promise<Link | undefined> {
   return (await ip<Link[]>('address')).find(found => found.address === macAddress)
 }
 
-const ours = /multinic|lookup 100|table 100|from 192\.168\.10\.5 /
+/** A line of `ip` or `ls` that the agent adds: names our NIC, one of our tables, or a rule with one of our priorities. */
+function isOurs(line: string): boolean {
+  const priority = /^(\d+):/.exec(line)?.[1]
+  return /multinic|table 1[01]0 /.test(line) || (priority !== undefined && isOurPriority(Number(priority)))
+}
 
 /** Everything on the node that is not ours: other NICs, routes, rules, files. */
 async function foreignState(): Promise<Record<string, string>> {
@@ -133,7 +138,7 @@ async function foreignState(): Promise<Record<string, string>> {
     const { stdout } = await node.exec(command, args)
     return stdout
       .split('\n')
-      .filter(line => !ours.test(line))
+      .filter(line => !isOurs(line))
       .join('\n')
   }
   return {
@@ -160,13 +165,23 @@ async function assertConfigured(): Promise<void> {
     },
     { name: 'multinic0', mtu: 1450, link: 'UP', addresses: ['192.168.10.5/24'] },
   )
-  const rules = await ip<{ priority: number; src?: string; table: string }[]>('rule')
-  assert.ok(rules.some(rule => rule.priority === 10100 && rule.src === '192.168.10.5' && rule.table === '100'))
-  const routes = await ip<{ dst: string; gateway?: string; dev: string }[]>('route', 'show', 'table', '100')
-  assert.deepEqual(routes.map(route => `${route.dst} ${route.gateway ?? 'link'} ${route.dev}`).sort(), [
-    '192.168.10.0/24 link multinic0',
-    'default 192.168.10.1 multinic0',
-  ])
+  const rules = await ip<{ priority: number; src: string; srclen?: number; table?: string }[]>('rule')
+  const fromNetwork = rules.filter(({ src, srclen }) => `${src}/${srclen}` === nic.cidr)
+  assert.deepEqual(
+    fromNetwork.map(({ priority, table }) => `${priority} ${table}`),
+    [`${priorities.networkMain} main`, `${priorities.network} 100`],
+  )
+  assert.deepEqual(await routesOf('100'), ['192.168.10.0/24 link multinic0 -', 'default 192.168.10.1 multinic0 -'])
+  assert.deepEqual(
+    (await routesOf('main')).filter(route => route.includes('multinic0')),
+    ['192.168.10.0/24 link multinic0 20000'],
+  )
+}
+
+async function routesOf(table: string): Promise<string[]> {
+  type Route = { dst: string; gateway?: string; dev: string; metric?: number }
+  const routes = await ip<Route[]>('route', 'show', 'table', table)
+  return routes.map(({ dst, gateway, dev, metric }) => `${dst} ${gateway ?? 'link'} ${dev} ${metric ?? '-'}`).sort()
 }
 
 let foreignBefore: Record<string, string>
@@ -299,11 +314,9 @@ test('deleting a config removes its NIC and then the finalizer', async t => {
     found?.addr_info.filter(({ family }) => family === 'inet'),
     [],
   )
-  assert.equal((await node.exec('sh', ['-c', 'ip rule; ip route show table all'])).stdout.match(ours), null)
-  assert.equal(
-    (await node.exec('sh', ['-c', 'ls /etc/netplan /etc/sysctl.d /etc/systemd/network'])).stdout.match(ours),
-    null,
-  )
+  const left = 'ip rule; ip route show table all; ls -R /etc/netplan /etc/sysctl.d /etc/systemd'
+  assert.deepEqual((await node.exec('sh', ['-c', left])).stdout.split('\n').filter(isOurs), [])
+  assert.deepEqual(await foreignState(), foreignBefore)
 })
 
 test('the controller stops within a second of SIGTERM', async () => {

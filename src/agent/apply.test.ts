@@ -143,8 +143,8 @@ test('new rules are added before old ones are removed, unless another NIC remove
   const { done } = await run(units, {})
   assert.deepEqual(done, [
     'rule add from 10.0.1.1/32 lookup 100 priority 10100 protocol 4',
-    'rule del from 10.0.1.1/32 lookup 90 priority 10090 protocol 4',
     'rule del from 10.0.1.2/32 lookup 101 priority 10101 protocol 4',
+    'rule del from 10.0.1.1/32 lookup 90 priority 10090 protocol 4',
     'rule add from 10.0.1.2/32 lookup 101 priority 10101 protocol 4',
   ])
 })
@@ -222,6 +222,34 @@ test('a route takes the place of that of another NIC before the other NIC gives 
   const { done } = await run(units, {})
   const text = 'table 254 metric 20000 protocol 4'
   assert.deepEqual(done, [`route replace 10.1.0.0/24 dev if3 ${text}`, `route del 10.1.0.0/24 dev if4 ${text}`])
+})
+
+test('of two NICs in one subnet, the first one gives up its connected route last', async () => {
+  const changes = (host: number): Change[] => {
+    const [dynamic, second] = [`10.1.0.${host}/24`, `10.1.0.${host}/32`]
+    const address = (op: 'add' | 'remove', cidr: string, noPrefixRoute = true): Change => ({
+      ...{ kind: 'address', op, address: { cidr, noPrefixRoute }, inPlace: true, leavesRoute: true },
+    })
+    const route = { family: 6, table: 254, destination: 'fd00::/64', metric: 256, onlink: false, protocol: 2 } as const
+    return [
+      { kind: 'route', op: 'remove', route },
+      address('add', second),
+      address('remove', dynamic, false),
+      address('add', dynamic),
+      address('remove', second),
+    ]
+  }
+  const units = [5, 6].map((host, index) => ({ ...unit(index), changes: changes(host) }))
+  const { done } = await run(units, {})
+  const removed = done.filter(line => line.includes(' del '))
+  assert.deepEqual(removed, [
+    'route del fd00::/64 dev if4 table 254 metric 256 protocol 2',
+    'route del fd00::/64 dev if3 table 254 metric 256 protocol 2',
+    'address del 10.1.0.6/24 dev if4',
+    'address del 10.1.0.6/32 dev if4',
+    'address del 10.1.0.5/24 dev if3',
+    'address del 10.1.0.5/32 dev if3',
+  ])
 })
 
 test('a rollback skips a rule that the kernel could confuse with a foreign one, and nothing else', async () => {

@@ -254,15 +254,22 @@ function linesOf(units: readonly Unit[]): BatchLine[] {
     if (isNewRule) return unit.purpose === 'node' ? ranks.primaryRules : ranks.newRules
     if (change.kind === 'route' && change.early) return ranks.newRules
     if (isRemoval(line) && !('inPlace' in change)) return ranks.removals
+    if (change.kind === 'address' && change.leavesRoute) return ranks.connectedRoutes
     return change.kind === 'name' && change.park ? ranks.temporaryNames : ranks.rest
   }
-  return Object.values(ranks).flatMap(rank => lines.filter(line => rankOf(line) === rank))
+  return Object.values(ranks).flatMap(rank => {
+    const ofRank = lines.filter(line => rankOf(line) === rank)
+    if (rank !== ranks.removals && rank !== ranks.connectedRoutes) return ofRank
+    return ofRank.toSorted((a, b) => units.indexOf(b.unit) - units.indexOf(a.unit))
+  })
 }
 
 /**
  * Removed NICs free their names. Then the way of the node's own address, new rules and the routes that flows need meanwhile, before
  * the old ones that they replace: no packet may find neither. Then removals of the other NICs: the next NIC may need the same
- * rule, route or address. Then temporary names, then the rest.
+ * rule, route or address. Then addresses that lose their connected route. In both, the last NIC comes first: of several NICs in
+ * one subnet, the first one serves it before and after, and the kernel ends masqueraded connections that leave by another one
+ * in between. Then temporary names, then the rest.
  */
 const ranks = {
   removedNics: 0,
@@ -270,8 +277,9 @@ const ranks = {
   primaryRules: 2,
   newRules: 3,
   removals: 4,
-  temporaryNames: 5,
-  rest: 6,
+  connectedRoutes: 5,
+  temporaryNames: 6,
+  rest: 7,
 } as const
 
 function removedRule(change: Change): string[] {

@@ -63,9 +63,9 @@ export type Change =
   | { kind: 'link'; from: 'up' | 'down'; to: 'up' | 'down' }
   /**
    * `inPlace` marks the parts of a change of options or prefix length: the NIC has the address all the time. `changed`: one
-   * command changes the options.
+   * command changes the options. `leavesRoute`: the connected route goes, and one that was added before serves instead.
    */
-  | { kind: 'address'; op: Op; address: AddressSpec; inPlace?: true; changed?: true }
+  | { kind: 'address'; op: Op; address: AddressSpec; inPlace?: true; changed?: true; leavesRoute?: true }
   /**
    * `inPlace` marks a route and the one that replaces it: packets have one of them all the time. `early`: added before anything
    * is removed.

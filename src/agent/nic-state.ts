@@ -235,11 +235,13 @@ function addressChanges(
  * forgets that its DHCP client added the address, and does not remove it.
  */
 function replaceInPlace(old: AddressSpec, address: AddressSpec): Change[] {
+  const leavesRoute = address.noPrefixRoute && !old.noPrefixRoute
   const change = (op: 'add' | 'remove', of: AddressSpec): Change => ({
     kind: 'address',
     op,
     address: of,
     inPlace: true,
+    ...(leavesRoute && familyOf(of.cidr) === 4 ? { leavesRoute } : {}),
   })
   if (familyOf(old.cidr) === 6 || old.noPrefixRoute === address.noPrefixRoute)
     return [change('remove', old), change('add', address)].map(each => ({ ...each, changed: true }) as Change)

@@ -21,7 +21,7 @@ export interface HealthOptions {
   /** What an administrator should know although the controller works. */
   warnings: () => string[]
   /** Undefined while another replica is the leader. */
-  queue: () => { controller: QueueLoad; waiting: number; stopped: boolean } | undefined
+  queue: () => { controller: QueueLoad; waiting: number; failed: number; stopped: boolean } | undefined
 }
 
 export function healthApp(options: HealthOptions): FastifyInstance {
@@ -67,10 +67,10 @@ async function exposition({ caches, metrics, queue }: HealthOptions, problems: r
   }
   metrics.set('multinic_jobs_active', caches.jobs.by('live', 'yes').length)
   metrics.set('multinic_configs_drifted', configs.filter(config => readyReasonOf(config) === 'Drifted').length)
-  const { controller, waiting = 0, stopped = false } = queue() ?? {}
+  const { controller, waiting = 0, failed = 0, stopped = false } = queue() ?? {}
   setLeaderMetrics(metrics, controller, problems)
   metrics.set('multinic_rollout_waiting', waiting)
   metrics.set('multinic_rollout_stopped', stopped ? 1 : 0)
-  metrics.set('multinic_rollout_failed', caches.configs.by('failed', 'yes').length)
+  metrics.set('multinic_rollout_failed', failed)
   return metrics.text()
 }

@@ -15,8 +15,8 @@ export interface LatestState {
   jobsOn(node: string): JobObject[]
   /** Live Jobs that count in the rollout. */
   rolloutJobs(kind: RolloutKind): JobObject[]
-  /** How many nodes failed with a new spec. */
-  failedChanges(): number
+  /** Configs that failed with a new spec. */
+  failedChanges(): NodeConfig[]
   /** Returns the config as the cache will hold it. */
   wroteConfig(before: NodeConfig, after: NodeConfig): NodeConfig
   createdJob(job: JobObject): void
@@ -60,7 +60,7 @@ export function createLatestState({ configs, jobs }: Pick<Caches, 'configs' | 'j
     rolloutJobs: kind => withOwnWrites(jobs.by('rollout', kind), job => rolloutKindOf(job) === kind),
     failedChanges() {
       const cached = configs.by('failed', 'yes').filter(config => !written.has(keyOf(config)))
-      return cached.length + [...written.values()].filter(({ config }) => hasFailedChange(config)).length
+      return [...cached, ...[...written.values()].map(({ config }) => config).filter(hasFailedChange)]
     },
     wroteConfig(before, after) {
       const key = keyOf(after)

@@ -89,7 +89,8 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     queue() {
       if (!leading) return undefined
       const { controller, rollout } = leading
-      return { controller, waiting: rollout.waiting(), stopped: rollout.stopped() }
+      const at = now().getTime()
+      return { controller, waiting: rollout.waiting(), failed: rollout.failed(at), stopped: rollout.stopped(at) }
     },
   })
 

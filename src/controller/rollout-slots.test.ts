@@ -87,6 +87,10 @@ const ended = { pods: [aPodOf(job, { terminated: { exitCode: 0 } })], jobs: [job
 const recorded = (status: NodeConfig['status'], generation = 3) =>
   aConfig({ name: 'w1', generation, status: { lastJobName: job.metadata.name, ...status } })
 
+function lostConfig(name: string): NodeConfig {
+  return aConfig({ name, status: { observedGeneration: 3, state: 'InProgress', failedAttempts: 1 } })
+}
+
 const slots: Record<string, [free: boolean, cluster: Cluster, limits?: Partial<RolloutLimits>]> = {
   'a slot is free while no node changes': [true, {}],
   'a change takes a slot': [false, { jobs: [job] }],
@@ -97,9 +101,27 @@ const slots: Record<string, [free: boolean, cluster: Cluster, limits?: Partial<R
   'a second slot stays free': [true, { jobs: [job] }, { maxUnavailable: { count: 2 } }],
   'a first configuration takes no slot': [true, { jobs: [aJobOn('w1', { takesSlot: false })] }],
   'a check takes no slot': [true, { jobs: [aJobOn('w1', { action: 'check' })] }],
-  'a Pod that has not started for almost 30 s keeps the slot': [false, { jobs: [aJobOn('w1', { age: 29_999 })] }],
-  'a Pod that has not started for 30 s gives the slot back': [true, { jobs: [aJobOn('w1', { age: 30_000 })] }],
-  'an unreachable node gives the slot back': [true, { jobs: [job], nodes: [machineOf('w1', 'Unknown')] }],
+  'a Pod that has not started for almost 90 s keeps the slot': [false, { jobs: [aJobOn('w1', { age: 89_999 })] }],
+  'a Pod that has not started for 90 s gives the slot back': [true, { jobs: [aJobOn('w1', { age: 90_000 })] }],
+  'a node that became unreachable in its change keeps its slot, whether its agent was seen to start or not': [
+    false,
+    { jobs: [aJobOn('w1', { age: 600_000 })], nodes: [machineOf('w1', 'Unknown')] },
+    { failureBudget: { count: 9 } },
+  ],
+  'the slot stays with it after its Job is gone': [
+    false,
+    { configs: [lostConfig('w1')], nodes: [machineOf('w1', 'Unknown')] },
+    { failureBudget: { count: 9 } },
+  ],
+  'a node that is reachable again gives its slot back': [
+    true,
+    { configs: [lostConfig('w1')] },
+    { failureBudget: { count: 9 } },
+  ],
+  'a node that an agent configured before it became unreachable takes no slot': [
+    true,
+    { ...ended, nodes: [machineOf('w1', 'Unknown')], configs: [recorded({ state: 'Configured' })] },
+  ],
   'a node that left the cluster gives the slot back': [true, { jobs: [job], nodes: [machineOf('w2')] }],
   'an ended change keeps the slot until its result is in the status': [
     false,
@@ -168,14 +190,35 @@ test('a rollout stops when as many nodes failed as the failure budget', async ()
   const stateOf = async (failed: number) => {
     const configs = Array.from({ length: failed }, (_, index) => failedConfig(`w${index}`))
     const { rollout } = await rolloutIn({ configs }, { failureBudget: { count: Math.max(1, failed) } })
-    return [rollout.stopped(), rollout.slotFor(key('a'), start).message]
+    return [rollout.stopped(start), rollout.slotFor(key('a'), start).message]
   }
   assert.equal((await stateOf(0))[0], false)
   assert.deepEqual(await stateOf(1), [true, '1 node failed after its change, which uses up the failure budget of 1'])
   assert.deepEqual(await stateOf(2), [true, '2 nodes failed after their change, which uses up the failure budget of 2'])
   const within = await rolloutIn({ configs: [failedConfig('w1')] }, { failureBudget: { count: 2 } })
-  assert.equal(within.rollout.stopped(), false)
+  assert.equal(within.rollout.stopped(start), false)
   assert.equal(within.rollout.slotFor(key('a'), start).available, true)
+})
+
+test('a node that became unreachable in its change counts against the failure budget, once', async () => {
+  const nodes = [machineOf('w1', 'Unknown'), machineOf('w2', 'Unknown'), machineOf('w3')]
+  const [first, second] = [aJobOn('w1'), aJobOn('w2')]
+  const limits = { failureBudget: { count: 2 }, maxUnavailable: { count: 3 } }
+  const one = await rolloutIn({ nodes, jobs: [first], configs: [lostConfig('w1')] }, limits)
+  assert.deepEqual([one.rollout.failed(start), one.rollout.stopped(start)], [1, false])
+  const both = await rolloutIn({ nodes, jobs: [first, second], configs: [lostConfig('w1')] }, limits)
+  assert.deepEqual([both.rollout.failed(start), both.rollout.stopped(start)], [2, true])
+  const { message } = both.rollout.slotFor(key('w3'), start)
+  assert.equal(message, '2 nodes failed after their change (2 unreachable), which uses up the failure budget of 2')
+})
+
+test('a node that waits is told how many nodes became unreachable', async () => {
+  const limits = { failureBudget: { count: 9 } }
+  const { rollout } = await rolloutIn({ jobs: [job], nodes: [machineOf('w1', 'Unknown')] }, limits)
+  assert.equal(
+    rollout.slotFor(key('w2'), start).message,
+    'other nodes are changing, at most 1 at a time; 1 of them became unreachable in their change and count until they return',
+  )
 })
 
 test('everyone who waits is woken once when the rollout stops, and once when it resumes', async () => {
@@ -209,7 +252,7 @@ test('without a count, the limits grow with the cluster and never fall below the
   assert.equal(await isFree({ nodes, jobs }, limits), true)
   assert.equal(await isFree({ nodes, jobs: [...jobs, aJobOn('w4')] }, limits), false)
   const [first, second, third] = [failedConfig('w1'), failedConfig('w2'), failedConfig('w3')]
-  const isStopped = async (configs: NodeConfig[]) => (await rolloutIn({ configs }, limits)).rollout.stopped()
+  const isStopped = async (configs: NodeConfig[]) => (await rolloutIn({ configs }, limits)).rollout.stopped(start)
   assert.deepEqual([await isStopped([first, second]), await isStopped([first, second, third])], [false, true])
   assert.equal(await isFree({}, limits), true)
 })

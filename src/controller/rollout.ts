@@ -2,9 +2,10 @@
  * Limits how many nodes change at the same time, in the order in which their configs began to wait.
  *
  * A first configuration takes no slot, so a new node never waits for a rollout. A Job whose Pod does not start gives its
- * slot back, and so does an unreachable node.
+ * slot back. A node that became unreachable in its change keeps its slot and counts as failed until it is reachable again or
+ * deleted: nobody knows what the change did to it. See docs/decisions/0128-lost-in-a-change.md
  */
-import { keyText } from '../kube/keys.ts'
+import { keyOf, keyText } from '../kube/keys.ts'
 import type { JobObject } from '../kube/types.ts'
 import { progressOf } from './agent-jobs.ts'
 import { type Caches, nodeOf, type RolloutKind } from './caches.ts'
@@ -13,7 +14,7 @@ import { jobAnnotations } from './job.ts'
 import type { LatestState } from './latest-state.ts'
 import { isReachable } from './machine.ts'
 import { isResultRecorded } from './plan/config-status.ts'
-import { podStartTimeoutMs } from './plan/delays.ts'
+import { slotTimeoutMs } from './plan/delays.ts'
 import type { RolloutSlot } from './plan/observed.ts'
 
 export interface Rollout {
@@ -28,8 +29,10 @@ export interface Rollout {
   /** Configs to reconcile: those that may start now, or all that wait when the rollout stops or resumes. */
   keysToWake(now: number): string[]
   waiting(): number
+  /** Nodes that failed after their change, or became unreachable in it. */
+  failed(now: number): number
   /** The failure budget is used up: no node that was configured before changes. */
-  stopped(): boolean
+  stopped(now: number): boolean
 }
 
 export interface RolloutLimits {
@@ -44,23 +47,37 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
   let wasStopped = false
 
   function changing(now: number): number {
+    const lost = lostConfigs(now)
     const counted = latest.rolloutJobs('change').filter(job => {
       const { phase, createdAt } = progressOf(job, caches, now)
+      if (lost.has(configKeyOf(job))) return false
       // An ended Job keeps its slot until its result is in the status: it may be the failure that stops the rollout.
       if (phase === 'ended') return !isRecorded(job)
-      if (phase === 'waiting' && now - createdAt >= podStartTimeoutMs) return false
-      const node = caches.nodes.get(nodeOf(job))
-      return node !== undefined && isReachable(node)
+      if (phase === 'waiting' && now - createdAt >= slotTimeoutMs) return false
+      return caches.nodes.get(nodeOf(job)) !== undefined
     })
-    return counted.length + reservedFor('change')
+    return lost.size + counted.length + reservedFor('change')
+  }
+
+  /** Configs whose node became unreachable in its change. The Job of a long outage may be gone: the status remains. */
+  function lostConfigs(now: number): Set<string> {
+    const jobs = latest
+      .rolloutJobs('change')
+      .filter(job => isLost(nodeOf(job)) && progressOf(job, caches, now).phase !== 'ended')
+    const configs = latest.failedChanges().filter(({ spec }) => isLost(spec.nodeName))
+    return new Set([...jobs.map(configKeyOf), ...configs.map(keyOf)])
+  }
+
+  function isLost(nodeName: string): boolean {
+    const node = caches.nodes.get(nodeName)
+    return node !== undefined && !isReachable(node)
   }
 
   const reservedFor = (kind: RolloutKind) => [...reserved.values()].filter(other => other === kind).length
 
-  function isRecorded({ metadata }: JobObject): boolean {
-    // Stryker disable next-line StringLiteral,OptionalChaining: a Job of a rollout has annotations.
-    const name = metadata.annotations?.[jobAnnotations.config] ?? ''
-    const config = latest.config(keyText({ ...metadata, name }))
+  function isRecorded(job: JobObject): boolean {
+    const { metadata } = job
+    const config = latest.config(configKeyOf(job))
     return (
       !config ||
       isResultRecorded(config, metadata.name) ||
@@ -69,11 +86,18 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
     )
   }
 
-  function whyStopped(): string | undefined {
-    const failed = latest.failedChanges()
+  function failures(now: number): { failed: number; lost: number } {
+    const lost = lostConfigs(now)
+    return { failed: new Set([...latest.failedChanges().map(keyOf), ...lost]).size, lost: lost.size }
+  }
+
+  function whyStopped(now: number): string | undefined {
+    const { failed, lost } = failures(now)
     const budget = amountOf(limits.failureBudget, caches.nodes.list().length, 3)
     if (failed < budget) return undefined
-    return `${failed === 1 ? '1 node failed after its change' : `${failed} nodes failed after their change`}, which uses up the failure budget of ${budget}`
+    const nodes = failed === 1 ? '1 node failed after its change' : `${failed} nodes failed after their change`
+    const unreachable = lost === 0 ? '' : ` (${lost} unreachable)`
+    return `${nodes}${unreachable}, which uses up the failure budget of ${budget}`
   }
 
   function slots(now: number): { max: number; free: number } {
@@ -83,12 +107,12 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
 
   return {
     slotFor(key, now) {
-      const stopped = whyStopped()
+      const stopped = whyStopped(now)
       if (stopped) return { available: false, message: stopped, stopped: true }
       const { max, free } = slots(now)
       const place = [...queue].indexOf(key)
       const ahead = place < 0 ? queue.size : place
-      return { available: free > ahead, message: `other nodes are changing, at most ${max} at a time` }
+      return { available: free > ahead, message: waitMessage(max, lostConfigs(now).size) }
     },
     checkLimitReached() {
       return latest.rolloutJobs('check').length + reservedFor('check') >= limits.maxChecks
@@ -102,7 +126,7 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
     keysToWake(now) {
       // Stryker disable next-line ConditionalExpression: there is nothing to wake.
       if (!queue.size) return []
-      const isStopped = whyStopped() !== undefined
+      const isStopped = whyStopped(now) !== undefined
       const changed = isStopped !== wasStopped
       wasStopped = isStopped
       if (changed) return [...queue]
@@ -110,8 +134,20 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
       return [...queue].slice(0, Math.max(0, slots(now).free))
     },
     waiting: () => queue.size,
-    stopped: () => whyStopped() !== undefined,
+    failed: now => failures(now).failed,
+    stopped: now => whyStopped(now) !== undefined,
   }
+}
+
+/** Of the config that the Job changes. */
+function configKeyOf({ metadata }: JobObject): string {
+  // Stryker disable next-line StringLiteral,OptionalChaining: a Job of a rollout has annotations.
+  return keyText({ ...metadata, name: metadata.annotations?.[jobAnnotations.config] ?? '' })
+}
+
+function waitMessage(max: number, lost: number): string {
+  const limit = `other nodes are changing, at most ${max} at a time`
+  return lost === 0 ? limit : `${limit}; ${lost} of them became unreachable in their change and count until they return`
 }
 
 /** A percentage is rounded down and never below `min`; a count is used as it is. */

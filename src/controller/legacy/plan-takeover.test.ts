@@ -44,23 +44,23 @@ testPlans({
     withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: neverConfigured }), adopting),
     'no status update',
   ],
-  'the retry annotation applies the spec to a node that differs': [
+  'the retry annotation applies the spec to a node that differs, which takes a slot': [
     withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: neverConfigured }), {
       annotations: { ...adopting.annotations, 'multinic.io/retry': 'now' },
     }),
     'no status update (requeue after 2s)',
     addFinalizer,
-    createJob(0),
+    createJob(0, { takesSlot: true }),
     { do: 'clearRequests' },
   ],
-  'the repair policy applies the spec to a node that differs': [
+  'the repair policy applies the spec to a node that differs, which takes a slot': [
     {
       ...withStatus(aStatus('Failed', 'Drifted', 60, { interfaceStatuses: neverConfigured }), adopting),
       policy: { drift: 'repair', cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
     },
     'no status update (requeue after 2s)',
     addFinalizer,
-    createJob(0),
+    createJob(0, { takesSlot: true }),
   ],
   'a first check without a report is repeated with a new Job name': [
     withStatus(

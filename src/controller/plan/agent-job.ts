@@ -78,6 +78,8 @@ export function waitForRunningAgent(observed: Observed, running: AgentJob): Plan
   const plan = pending(observed, 'PreviousJobRunning', `${running.name} must end before the next agent starts`)
   if (running.phase === 'running') return plan
   if (age < podStartTimeoutMs) return { ...plan, requeueAfterMs: podStartTimeoutMs - age }
+  // It may have started, and cut the network of its node.
+  if (observed.node?.reachable === false) return plan
   // The agent never started, so there is nothing to roll back. Without a uid only a terminating Pod is left.
   return running.uid ? { ...plan, steps: [deleteJob(running)] } : plan
 }
@@ -100,14 +102,16 @@ export function reportProgress(observed: Observed, job: AgentJob): Plan {
   const { config, node, now } = observed
   const age = Math.max(0, now - job.createdAt)
   const isWaiting = job.phase === 'waiting'
-  const inProgress = (reason: Reason, message: string): Plan => {
+  const inProgress = (reason: Reason, message: string, failedAttempts = failedAttemptsOf(config)): Plan => {
     const plan = pending(observed, reason, message, isWaiting ? podStartDelay(age) : undefined)
-    return { ...plan, statusUpdate: { ...plan.statusUpdate, state: 'InProgress', job: job.name } }
+    return { ...plan, statusUpdate: { ...plan.statusUpdate, state: 'InProgress', job: job.name, failedAttempts } }
   }
 
   if (job.podStartError) return inProgress(job.podStartError.reason, job.podStartError.message)
   if (isWaiting && !node) return inProgress('NodeNotFound', `node ${config.spec.nodeName} is not in this cluster`)
-  if (node?.reachable === false) return inProgress('NodeUnreachable', unreachableMessage(node))
+  // Counts as a failed change, also after the Job is gone.
+  if (node?.reachable === false)
+    return inProgress('NodeUnreachable', unreachableMessage(node), Math.max(1, failedAttemptsOf(config)))
   if (isWaiting && age >= podStartTimeoutMs)
     return inProgress('PodNotStarting', `${job.name}: Pod has not started within ${formatDuration(podStartTimeoutMs)}`)
   if (age < progressDelayMs && !showsWait(observed)) return { steps: [], requeueAfterMs: progressDelayMs - age }

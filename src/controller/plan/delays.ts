@@ -9,8 +9,13 @@ export const podOverdueMs = 5_000
 /** The same for a Pod that has not started for a minute. */
 export const podLateMs = 60_000
 export const eventsRefreshMs = 30_000
-/** A Pod that has not started by then gives its rollout slot back. */
+/** A Pod that has not started by then may be replaced. */
 export const podStartTimeoutMs = 30_000
+/**
+ * A Pod that has not started by then gives its rollout slot back. A control plane takes up to a minute to see that a node is
+ * gone, and until then an agent that cut the network of its node looks like one that does not start.
+ */
+export const slotTimeoutMs = 90_000
 /** Mean delay of a drift check that cannot run now, and delay of a first check that waits for the check limit. */
 export const checkRetryMs = 60_000
 export const firstCheckRetryMs = 1_000

@@ -201,7 +201,8 @@ function nextAction(observed: Observed, node: NodeFacts, requested: Requested): 
   const { annotations = {} } = metadata
   // The Go implementation recorded neither when an interface was configured nor in which boot.
   const byGo = status.state === 'Configured' && status.bootID === undefined
-  const takesSlot = byGo || wasConfigured(config)
+  // A config that takes over a node finds the NICs of its predecessor.
+  const takesSlot = byGo || wasConfigured(config) || readyReasonOf(config) === 'Drifted'
   const recordedAt = status.lastProcessed ? Date.parse(status.lastProcessed) : undefined
   // A time in the future comes from a clock that was set back since: ignore it.
   // Stryker disable next-line ConditionalExpression: undefined is not greater either.

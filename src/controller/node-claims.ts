@@ -4,7 +4,7 @@
 import { hostPart } from '../contract/address.ts'
 import type { NodeAddress } from '../contract/agent-input.ts'
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
-import type { NodeConfig } from '../contract/node-config.ts'
+import { type NodeConfig, nodeConfigFinalizer } from '../contract/node-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Caches } from './caches.ts'
 import { factsOf, instanceIdOf, isSameMachine, spellingsOf } from './machine.ts'
@@ -45,6 +45,7 @@ export function duplicatesOf(caches: Caches, config: NodeConfig, node: NodeFacts
     name: other.metadata.name,
     older: otherAge < age,
     deleting: other.metadata.deletionTimestamp !== undefined,
+    hasFinalizer: other.metadata.finalizers?.includes(nodeConfigFinalizer) ?? false,
     ...(isLegacyEntry(other) && { legacy: true as const }),
   }))
 }

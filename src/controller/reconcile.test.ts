@@ -116,6 +116,33 @@ test('of two configs for one node, the older one wins and the other one takes ov
   await cluster.expectConfigured('shared-too')
 })
 
+test('two configs for one node that are deleted together leave no interface behind', async () => {
+  const machine = await cluster.addNode('twice')
+  await cluster.addConfig('twice', machine)
+  await cluster.finishPod(await cluster.endAgent('twice'))
+  await cluster.expectConfigured('twice')
+  await cluster.addConfig('twice-too', machine, { nodeName: 'twice' })
+  await cluster.expectStatus(
+    'twice-too',
+    'Pending 0/1 False DuplicateNode: twice is older and names the same node twice',
+  )
+  await Promise.all([remove('twice'), remove('twice-too')])
+  const modes: string[] = []
+  await eventually(async () => {
+    const [open] = (await cluster.waitingPods()).filter(pod => inputOf(pod).nodeName === 'twice')
+    if (open) {
+      const { mode } = inputOf(open)
+      modes.push(mode)
+      await cluster.finishPod(
+        await cluster.endAgent('twice', mode === 'cleanup' ? { verdict: 'Removed', interfaces: [] } : {}),
+      )
+    }
+    assert.deepEqual([await cluster.configOf('twice'), await cluster.configOf('twice-too')], [undefined, undefined])
+  })
+  // The second one may have taken over before its own deletion.
+  assert.equal(modes.at(-1), 'cleanup')
+})
+
 test('controller H2: a config for another machine is no rival, and takes over nothing', async () => {
   await cluster.addConfig('foreign', '6f1c2a10-0001-4aaa-8bbb-999999999998', { nodeName: 'claimed' })
   await cluster.addConfig('claimed', await cluster.addNode('claimed'))

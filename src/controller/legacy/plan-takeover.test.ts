@@ -7,7 +7,7 @@ const adopted = aConfig({ metadata: adopting })
 const check = createJob(0, { action: 'check' })
 const { bootID: _, interfaceStatuses: __, ...byGo } = aStatus('Configured', 'JobSucceeded', 60)
 const entry = { ...config, kind: 'MultiNicBizConfig' }
-const owner = { name: 'w1', older: true, deleting: false }
+const owner = { name: 'w1', older: true, deleting: false, hasFinalizer: true }
 const oldJob = aJob(config, { configUid: '', name: 'multinic-agent-w1-g3', uid: 'old' })
 const deleteOldJob = { do: 'deleteJob', name: 'multinic-agent-w1-g3', uid: 'old' } as const
 

@@ -19,6 +19,8 @@ export const slotTimeoutMs = 90_000
 /** Mean delay of a drift check that cannot run now, and delay of a first check that waits for the check limit. */
 export const checkRetryMs = 60_000
 export const firstCheckRetryMs = 1_000
+/** Before the next look at a config that takes over the interfaces of a deleted one. */
+export const successorDelayMs = 1_000
 /** A server without a TTL controller keeps ended Jobs: the controller deletes them this long after their TTL. */
 export const jobExpiryMs = 60_000
 

@@ -16,6 +16,7 @@ const running = aJob(config, { action: 'cleanup' })
 const unstartable = aJob(config, {
   ...{ action: 'cleanup', phase: 'waiting', createdAt: start - 31_000, agentHash: 'before' },
 })
+const successor = { name: 'successor', older: false, deleting: false, hasFinalizer: true }
 const removed: Partial<AgentReport> = { mode: 'cleanup', verdict: 'Removed', interfaces: [] }
 const failed = { mode: 'cleanup', verdict: 'Failed', message: 'the disk is full' } as const
 
@@ -125,9 +126,19 @@ const cases: Record<string, PlanCase> = {
     `Pending CleanupFailed: ${running.name} left no report (requeue after 1s)`,
   ],
   'the interfaces stay if another config names the node': [
-    { duplicates: [{ name: 'successor', older: false, deleting: false }], jobs: [anEndedJob(config)] },
+    { duplicates: [successor], jobs: [anEndedJob(config)] },
     'no status update',
     deleteJob,
+    release('Released', 'successor names the same node w1 and takes over its interfaces'),
+  ],
+  'the interfaces stay for a config whose agent has not started, which may be deleted next': [
+    { duplicates: [{ ...successor, hasFinalizer: false }], jobs: [anEndedJob(config)] },
+    'Pending Removing: successor names the same node w1 and takes over its interfaces with its first agent (requeue after 1s)',
+    deleteJob,
+  ],
+  'that wait ends with the cleanup timeout': [
+    { duplicates: [{ ...successor, hasFinalizer: false }], config: deleted(600) },
+    'no status update',
     release('Released', 'successor names the same node w1 and takes over its interfaces'),
   ],
   'a forced deletion leaves the interfaces on the node': [

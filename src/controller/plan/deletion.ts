@@ -16,7 +16,7 @@ import {
   waitForRunningAgent,
 } from './agent-job.ts'
 import { pausedBy } from './config-status.ts'
-import { nicMissingDelay } from './delays.ts'
+import { nicMissingDelay, successorDelayMs } from './delays.ts'
 import type { AgentJob, Observed } from './observed.ts'
 import { requestedOf } from './requested.ts'
 import { type Plan, pending, type Reason } from './step.ts'
@@ -39,9 +39,14 @@ export function planDeletion(observed: Observed): Plan {
   // The agent of the other config removes what that one does not request: a cleanup in between would only cut traffic.
   const successor = observed.duplicates.find(duplicate => !duplicate.deleting)
   const ended = endedJobsOf(observed)
-  if (successor)
-    return release('Released', `${successor.name} names the same node ${nodeName} and takes over its interfaces`, ended)
   const timeLeft = Date.parse(deletionTimestamp) + policy.cleanupTimeoutMs - now
+  if (successor) {
+    const message = `${successor.name} names the same node ${nodeName} and takes over its interfaces`
+    if (successor.hasFinalizer || timeLeft <= 0) return release('Released', message, ended)
+    // Without its finalizer it may be deleted next, and the interfaces would belong to no object.
+    const plan = pending(observed, 'Removing', `${message} with its first agent`, successorDelayMs)
+    return { ...plan, steps: ended.map(deleteJob) }
+  }
   if (!node && otherMachine?.systemUUID === '') {
     const message = `node ${nodeName} has not reported its system UUID`
     return timeLeft > 0

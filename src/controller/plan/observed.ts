@@ -70,6 +70,8 @@ export interface Duplicate {
   /** The older config manages the node. */
   older: boolean
   deleting: boolean
+  /** Its deletion would clean up the node. */
+  hasFinalizer: boolean
   /** A node of a MultiNicBizConfig: every MultiNicNodeConfig counts as older. */
   legacy?: true
 }

@@ -32,17 +32,17 @@ testPlans({
     'Pending NodeUnreachable: node w1 has not reported its system UUID',
   ],
   'of two configs for one node, the younger one waits and says why': [
-    { duplicates: [{ name: 'first', older: true, deleting: false }] },
+    { duplicates: [{ name: 'first', older: true, deleting: false, hasFinalizer: true }] },
     'Pending DuplicateNode: first is older and names the same node w1',
   ],
   'of two configs for one node, the older one proceeds': [
-    { duplicates: [{ name: 'second', older: false, deleting: false }] },
+    { duplicates: [{ name: 'second', older: false, deleting: false, hasFinalizer: true }] },
     'no status update (requeue after 2s)',
     addFinalizer,
     createJob(0),
   ],
   'the younger config takes over when the older one is deleted': [
-    { duplicates: [{ name: 'first', older: true, deleting: true }] },
+    { duplicates: [{ name: 'first', older: true, deleting: true, hasFinalizer: true }] },
     'no status update (requeue after 2s)',
     addFinalizer,
     createJob(0),

@@ -68,10 +68,15 @@ export function readReport(
   return { report: report.data }
 }
 
-/** Names of requested interfaces that the report does not mention. */
-export function missingInterfaces(report: AgentReport, requested: readonly Interface[]): string[] {
-  const mentioned = new Set(report.interfaces.map(({ id, macAddress }) => `${id} ${macAddress.toLowerCase()}`))
-  return requested.filter(({ index, macAddress }) => !mentioned.has(`${index} ${macAddress}`)).map(({ name }) => name)
+/** Why a report of success is none: it contradicts itself, or leaves out what was requested. */
+export function contradictionIn(report: AgentReport, requested: readonly Interface[]): string | undefined {
+  const keys = report.interfaces.map(({ id, macAddress }) => `${id} ${macAddress.toLowerCase()}`)
+  const twice = report.interfaces.find((_, at) => keys.indexOf(keys[at] ?? '') !== at)
+  if (twice) return `report lists ${twice.name} twice`
+  const missing = requested.filter(({ index, macAddress }) => !keys.includes(`${index} ${macAddress}`))
+  if (missing.length > 0) return `report does not mention ${missing.map(({ name }) => name).join(', ')}`
+  const other = report.interfaces.find(({ status }) => status !== 'Configured' && status !== 'Removed')
+  return other && `report says ${report.verdict}, and ${other.name} ${other.status}`
 }
 
 function parseJson(text: string): unknown {

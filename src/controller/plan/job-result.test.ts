@@ -45,6 +45,18 @@ testPlans({
     { jobs: [anEndedJob(config, { interfaces: [] })] },
     `Failed ReportMissing: ${name}: report does not mention multinic0, multinic1 (requeue after 10s)`,
   ],
+  'a report of success with an interface that failed is no success': [
+    { jobs: [anEndedJob(config, { interfaces: [aNic(0), aNic(1, { status: 'Failed', reason: 'VerifyFailed' })] })] },
+    `Failed ReportMissing: ${name}: report says Configured, and multinic1 Failed (requeue after 10s)`,
+  ],
+  'a report of success with an interface that waits is no success': [
+    { jobs: [anEndedJob(config, { verdict: 'InSync', interfaces: [aNic(0, { status: 'Pending' }), aNic(1)] })] },
+    `Failed ReportMissing: ${name}: report says InSync, and multinic0 Pending (requeue after 10s)`,
+  ],
+  'a report that lists an interface twice is no success': [
+    { jobs: [anEndedJob(config, { interfaces: [aNic(0), aNic(1), aNic(1, { status: 'Failed' })] })] },
+    `Failed ReportMissing: ${name}: report lists multinic1 twice (requeue after 10s)`,
+  ],
   'one interface is counted in the singular': [
     { config: aConfig({ nics: 1 }), jobs: [anEndedJob(aConfig({ nics: 1 }))] },
     'Configured AllInterfacesConfigured: 1 interface configured successfully',

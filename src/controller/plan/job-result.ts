@@ -6,7 +6,7 @@ import type { AgentReport } from '../../contract/agent-report.ts'
 import { nodeConfigAnnotations } from '../../contract/node-config.ts'
 import { readyOf } from '../../contract/object.ts'
 import { isRefusal } from '../../contract/reasons/catalogue.ts'
-import { missingInterfaces } from '../report.ts'
+import { contradictionIn } from '../report.ts'
 import { updatedBy } from './agent-rollout.ts'
 import { failedAttemptsOf, isCheckable, isRefused, wasConfigured } from './config-status.ts'
 import { failureDelay, nicMissingDelay } from './delays.ts'
@@ -19,7 +19,7 @@ export function recordResult(observed: Observed, { interfaces }: Requested, job:
   if ('missing' in result && job.action === 'check' && isCheckable(observed.config)) return keepState(observed, job)
   if ('missing' in result) return failed(observed, job, 'ReportMissing', `${job.name}: ${result.missing}`)
   const { report } = result
-  const missing = missingInterfaces(report, interfaces)
+  const contradiction = contradictionIn(report, interfaces)
 
   switch (report.verdict) {
     case 'Configured':
@@ -27,8 +27,7 @@ export function recordResult(observed: Observed, { interfaces }: Requested, job:
     case 'Removed':
       if (report.verdict === 'Removed' && interfaces.length)
         return failed(observed, job, 'ReportMissing', `${job.name}: reports a removal instead of an apply`, report)
-      if (missing.length)
-        return failed(observed, job, 'ReportMissing', `${job.name}: report does not mention ${missing.join(', ')}`)
+      if (contradiction) return failed(observed, job, 'ReportMissing', `${job.name}: ${contradiction}`)
       return ended(observed, job, report, {
         state: 'Configured',
         reason: 'AllInterfacesConfigured',

@@ -6,6 +6,7 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { type Handler, json, serve } from '../../test/support/http-stub.ts'
+import type { NodeConfig } from '../contract/node-config.ts'
 import { connectKube } from '../kube/client.ts'
 import type { JobObject, KubeObject } from '../kube/types.ts'
 import { silent } from '../telemetry/log.ts'
@@ -60,6 +61,22 @@ test('controller L11: a Job that came and went while no watch was open is forgot
     assert.equal(state.jobsOn('w1').length, 1)
     relist()
     await eventually(() => assert.equal(state.jobsOn('w1').length, 0))
+  })
+})
+
+test('after a list, what the server says counts, also if it forgot our writes in a restore', async () => {
+  await withState(async ({ state, items, relist }) => {
+    const [before] = items.get('multinicnodeconfigs') ?? []
+    assert.ok(before)
+    const after = aConfig({
+      status: { observedGeneration: 3, state: 'Configured' },
+      metadata: { resourceVersion: '11' },
+    })
+    state.wroteConfig(before as NodeConfig, after)
+    const key = `${before.metadata.namespace}/${before.metadata.name}`
+    assert.equal(state.config(key)?.status?.state, 'Configured')
+    relist()
+    await eventually(() => assert.equal(state.config(key)?.status?.state, 'Failed'))
   })
 })
 

@@ -24,11 +24,12 @@ export interface LatestState {
 }
 
 export function createLatestState({ configs, jobs }: Pick<Caches, 'configs' | 'jobs'>): LatestState {
+  // All with the time of the response (performance.now): a list that was requested later shows them, or a restored backup.
   /** The newest version that we wrote, and the resource versions that are older than it. */
-  const written = new Map<string, { config: NodeConfig; older: Set<string> }>()
-  /** With the time of the response (performance.now). */
+  const written = new Map<string, { config: NodeConfig; older: Set<string>; at: number }>()
   const created = new Map<string, { job: JobObject; at: number }>()
-  const deleted = new Set<string>()
+  /** By uid. */
+  const deleted = new Map<string, { at: number }>()
 
   jobs.on(({ type, object }) => {
     created.delete(keyOf(object))
@@ -40,10 +41,9 @@ export function createLatestState({ configs, jobs }: Pick<Caches, 'configs' | 'j
     const isOlder = written.get(key)?.older.has(object.metadata.resourceVersion ?? '')
     if (type === 'deleted' || !isOlder) written.delete(key)
   })
+  configs.onList(requestedAt => forgetBefore(requestedAt, written))
   // A Job that was created and deleted while no watch was open never appears in an event.
-  jobs.onList(requestedAt => {
-    for (const [key, { at }] of created) if (at < requestedAt) created.delete(key)
-  })
+  jobs.onList(requestedAt => forgetBefore(requestedAt, created, deleted))
 
   const withOwnWrites = (cached: JobObject[], matches: (job: JobObject) => boolean): JobObject[] =>
     [...cached, ...[...created.values()].map(({ job }) => job).filter(matches)].filter(
@@ -68,7 +68,7 @@ export function createLatestState({ configs, jobs }: Pick<Caches, 'configs' | 'j
       older.add(before.metadata.resourceVersion ?? '')
       const config = trimConfig(after)
       carryOver(before, config)
-      written.set(key, { config, older })
+      written.set(key, { config, older, at: performance.now() })
       return config
     },
     createdJob(job) {
@@ -77,7 +77,11 @@ export function createLatestState({ configs, jobs }: Pick<Caches, 'configs' | 'j
     },
     deletedJob(key, uid) {
       created.delete(key)
-      if (jobs.get(key)?.metadata.uid === uid) deleted.add(uid)
+      if (jobs.get(key)?.metadata.uid === uid) deleted.set(uid, { at: performance.now() })
     },
   }
+}
+
+function forgetBefore(requestedAt: number, ...writes: Map<string, { at: number }>[]): void {
+  for (const map of writes) for (const [key, { at }] of map) if (at < requestedAt) map.delete(key)
 }

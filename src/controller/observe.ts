@@ -56,6 +56,7 @@ export function observe(sources: ObserveSources, key: string, now: number): Obse
     get retryRateReached() {
       return rates.isReached('retry')
     },
+    restoredAt: caches.configs.restoredAt(),
     get checkIntervalMs() {
       return rates.checkIntervalMs()
     },

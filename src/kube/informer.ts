@@ -1,5 +1,7 @@
 /**
- * A cache of a collection: list once, watch from there, list again only when the server no longer has the resourceVersion.
+ * A cache of a collection: list once, watch from there, list again when the server no longer has the resourceVersion, or when
+ * a watch is silent. After a restore of etcd, an API server accepts a watch from a version that it has not reached yet and sends
+ * nothing until then.
  *
  * Listeners get every difference between two states, including deletions during a lost watch. Objects are shared and must
  * not be changed.
@@ -28,7 +30,7 @@ export interface InformerOptions<T> extends Omit<CollectionOptions<T>, 'signal'>
 }
 
 export interface InformerTimes {
-  /** A watch that received nothing for this long is opened again. API servers send a bookmark every minute. */
+  /** After a watch that received nothing for this long, the collection is listed. API servers send a bookmark every minute. */
   silenceMs: number
   /** Without a list, event or new watch for this long, the cache counts as out of date. */
   staleMs: number
@@ -47,6 +49,8 @@ export interface Informer<T> {
   /** Called after each complete list, with the time of its request (performance.now). */
   onList(listener: (requestedAt: number) => void): () => void
   readonly synced: boolean
+  /** When a list had an older version than one before (ms since 1970): the server was restored from a backup. */
+  restoredAt(): number | undefined
   /** Why the cache may be out of date: not listed, not readable, or not watched. */
   problem(): string | undefined
 }
@@ -73,6 +77,9 @@ export function createInformer<T extends KubeObject>(
   let succeededAt = performance.now()
   /** Of the last list or watch; undefined after a success. */
   let failure: unknown
+  /** The newest version that the server has shown. */
+  let newest = 0n
+  let restoredAt: number | undefined
 
   function succeeded(): void {
     succeededAt = performance.now()
@@ -96,13 +103,30 @@ export function createInformer<T extends KubeObject>(
     const { items, resourceVersion } = await kube.list(resource, { ...collection, signal })
     succeeded()
     notify(cache.replaceAll(items))
+    if (isOlder(resourceVersion)) restored(resourceVersion)
+    saw(resourceVersion)
     for (const listener of listListeners) listener(requestedAt)
     synced = true
     return resourceVersion
   }
 
-  /** One watch, until the server ends it or says nothing any more. Returns the last resourceVersion. */
-  async function watchOnce(outer: AbortSignal, from: string, onEvent: () => void): Promise<string> {
+  function saw(resourceVersion: string): void {
+    const version = versionOf(resourceVersion)
+    if (version !== undefined && version > newest) newest = version
+  }
+
+  const isOlder = (resourceVersion: string) => (versionOf(resourceVersion) ?? newest) < newest
+
+  /** Objects that are as they were in the backup may be false by now: all are reported. */
+  function restored(resourceVersion: string): void {
+    log.warn('the API server was restored from a backup', { resourceVersion, newest: `${newest}` })
+    newest = 0n
+    restoredAt = Date.now()
+    notify(cache.list().map(object => ({ type: 'updated', object, old: object })))
+  }
+
+  /** One watch, until the server ends it. Returns the last resourceVersion, or undefined if it says nothing any more. */
+  async function watchOnce(outer: AbortSignal, from: string, onEvent: () => void): Promise<string | undefined> {
     let at = from
     let hasBookmarks = false
     const silence = new AbortController()
@@ -116,6 +140,7 @@ export function createInformer<T extends KubeObject>(
         if (event.type === 'BOOKMARK') hasBookmarks = true
         else notify(event.type === 'DELETED' ? cache.remove(keep(event.object)) : cache.put(keep(event.object)))
         at = resourceVersionOf(event) ?? at
+        saw(at)
         onEvent()
       }
     } catch (error) {
@@ -123,10 +148,10 @@ export function createInformer<T extends KubeObject>(
     } finally {
       clearTimeout(timer)
     }
+    if (!silence.signal.aborted || outer.aborted) return at
     // Without bookmarks, nothing may have changed: not worth a warning.
-    if (silence.signal.aborted && hasBookmarks && !outer.aborted)
-      throw new WatchError(at, timedOut(`nothing received for ${times.silenceMs / 1_000} s`))
-    return at
+    if (hasBookmarks) throw timedOut(`nothing received for ${times.silenceMs / 1_000} s`)
+    return undefined
   }
 
   async function run(signal: AbortSignal, onSynced: () => void): Promise<void> {
@@ -191,6 +216,7 @@ export function createInformer<T extends KubeObject>(
       listListeners.add(listener)
       return () => listListeners.delete(listener)
     },
+    restoredAt: () => restoredAt,
     get synced() {
       return synced
     },
@@ -226,6 +252,11 @@ function isDenied(cause: unknown): boolean {
 /** After a lost connection or an overloaded server the watch can resume. All other errors, such as 410, need a new list. */
 function canResume(cause: unknown): boolean {
   return isRetryable(cause) && !isFromTheFuture(cause)
+}
+
+/** Versions of etcd are numbers. */
+function versionOf(resourceVersion: string): bigint | undefined {
+  return /^\d+$/.test(resourceVersion) ? BigInt(resourceVersion) : undefined
 }
 
 function resourceVersionOf(event: { resourceVersion: string } | { object: KubeObject }): string | undefined {

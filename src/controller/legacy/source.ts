@@ -162,6 +162,7 @@ export function createBizConfigSource(options: BizConfigSourceOptions): BizConfi
       get synced() {
         return nodeConfigs.synced
       },
+      restoredAt: () => nodeConfigs.restoredAt(),
       onList: listener => nodeConfigs.onList(listener),
       problem: () => nodeConfigs.problem(),
     },

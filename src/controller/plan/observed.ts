@@ -30,6 +30,8 @@ export interface Observed {
   /** The cluster has had its share of checks for drift, or of retries, for now. */
   checkRateReached?: boolean
   retryRateReached?: boolean
+  /** The API server was restored from a backup then: a status from before may be false. */
+  restoredAt?: number | undefined
   /** Interval of the checks for drift; undefined when they are off. */
   checkIntervalMs?: number | undefined
   /** Hash of what an agent would run with now: image, settings, facts of the Node, Pod Security of the namespace. */

@@ -103,6 +103,16 @@ testPlans({
     createJob(0, { action: 'check' }),
     { do: 'clearRequests' },
   ],
+  'a node is checked after the API server was restored from a backup, whatever its status says': [
+    { ...withStatus(configured), ...drift(3_600_000), checkRateReached: true, restoredAt: start - 1_000 },
+    'no status update (requeue after 2s)',
+    addFinalizer,
+    createJob(0, { action: 'check' }),
+  ],
+  'a node that was checked since the restore is not checked again': [
+    { ...withStatus(configured), ...drift(3_600_000), restoredAt: start - 3_600_000 },
+    requeueAfter(round(3_600_000).nextMs),
+  ],
   'a check has a Job name that no earlier check had': [
     {
       ...withStatus(

@@ -221,7 +221,8 @@ function nextAction(observed: Observed, node: NodeFacts, requested: Requested): 
   if (isCheckable(config) || (isEdited && failedAttemptsOf(config) === 0 && status.state === 'Failed')) {
     if (reason === 'Drifted' && policy.drift === 'repair') return { action: 'apply', takesSlot }
     if (isEdited) return { ...check, number: nextAttempt(observed, node, requested, 'check'), rate: 'check' }
-    if (annotations[nodeConfigAnnotations.check] !== undefined)
+    const isRestored = (processedAt ?? 0) < (observed.restoredAt ?? 0)
+    if (isRestored || annotations[nodeConfigAnnotations.check] !== undefined)
       return { ...check, number: nextAttempt(observed, node, requested, 'check') }
     const { checkIntervalMs, agentRollout } = observed
     // Stryker disable next-line ConditionalExpression: without a request no agent is due.

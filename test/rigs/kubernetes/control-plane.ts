@@ -3,7 +3,7 @@
  * production) and kube-controller-manager, on a bridge to which nodes (node.ts) are connected.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { get as httpGet } from 'node:http'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -53,6 +53,10 @@ export interface ControlPlane {
   /** Kills the API server. startApiServer starts it again with the same data. */
   stopApiServer(): Promise<void>
   startApiServer(): Promise<void>
+  /** Stops the API server and etcd, copies the data of etcd, and starts both again. */
+  backUp(): Promise<void>
+  /** The same with the data of the last backup in place of the newer ones. */
+  restore(): Promise<void>
   close(): Promise<void>
 }
 
@@ -84,11 +88,13 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 
     const flags = [...(await apiserverFlags(dir, authority, address, ports)), ...(options.apiserverFlags ?? [])]
     if (options.firstCluster) flags.push('--etcd-prefix=/second')
-    else {
-      const etcd = startEtcd(dir, ports)
+    let etcd: Daemon | undefined
+    const startStore = async () => {
+      etcd = startEtcd(dir, ports)
       daemons.push(etcd)
       await waitForAnswer('etcd', etcd, () => etcdHealth(ports))
     }
+    if (!options.firstCluster) await startStore()
     let apiserver: Daemon
     const startApiServer = async () => {
       apiserver = startDaemon(binary('kube-apiserver'), flags, { log: join(dir, 'kube-apiserver.log'), cwd: dir })
@@ -96,6 +102,14 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       await waitForAnswer('kube-apiserver', apiserver, () => get('/readyz'))
     }
     await startApiServer()
+    const [data, backup] = [join(dir, 'etcd'), join(dir, 'etcd-backup')]
+    const withoutServers = async (action: () => Promise<void>) => {
+      await apiserver.stop('SIGKILL')
+      await etcd?.stop()
+      await action()
+      await startStore()
+      await startApiServer()
+    }
     const path = [dirname(binary('kubectl')), environment()['PATH']].join(delimiter)
     const exec: ControlPlane['exec'] = (command, args, more = {}) =>
       run(command, args, { ...more, env: { KUBECONFIG: kubeconfig, PATH: path, ...more.env } })
@@ -130,6 +144,12 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       },
       stopApiServer: () => apiserver.stop('SIGKILL'),
       startApiServer,
+      backUp: () => withoutServers(() => cp(data, backup, { recursive: true })),
+      restore: () =>
+        withoutServers(async () => {
+          await rm(data, { recursive: true })
+          await cp(backup, data, { recursive: true })
+        }),
       close,
     }
   } catch (error) {

@@ -22,6 +22,14 @@ export function instanceIdOf(config: NodeConfig): string {
   return config.spec.instanceId || config.metadata.labels?.[nodeConfigLabels.instanceId] || ''
 }
 
+export function otherMachineMessage(config: NodeConfig, { systemUUID }: Pick<NodeFacts, 'systemUUID'>): string {
+  return `node ${config.spec.nodeName} has system UUID ${systemUUID}, not ${instanceIdOf(config)}`
+}
+
+export function twinsMessage(config: NodeConfig, twins: readonly string[]): string {
+  return `nodes ${twins.join(', ')} report the same system UUID ${instanceIdOf(config)}`
+}
+
 export function factsOf(node: NodeObject): NodeFacts {
   const { conditions = [], nodeInfo = {} } = node.status ?? {}
   const takeover = node.metadata.labels?.[takeoverLabel]

@@ -9,19 +9,21 @@ import { keyOf } from '../kube/keys.ts'
 import type { Caches } from './caches.ts'
 import { factsOf, instanceIdOf, isSameMachine, spellingsOf } from './machine.ts'
 import { isLegacyEntry } from './plan/config-status.ts'
-import type { Duplicate, NodeFacts } from './plan/observed.ts'
+import type { Duplicate, NodeFacts, Observed } from './plan/observed.ts'
 
 /** By SystemUUID; by name only when the config names no machine. */
-export function findNode({ nodes }: Caches, config: NodeConfig): Partial<Record<'node' | 'otherMachine', NodeFacts>> {
+export function findNode({ nodes }: Caches, config: NodeConfig): Pick<Observed, 'node' | 'otherMachine' | 'twins'> {
   const named = nodes.get(config.spec.nodeName)
   const instanceId = instanceIdOf(config)
   if (!instanceId) return named ? { node: factsOf(named) } : {}
-  if (named && isSameMachine(instanceId, named.status?.nodeInfo?.systemUUID ?? '')) return { node: factsOf(named) }
   const found = [...new Set(spellingsOf(instanceId).flatMap(spelling => nodes.by('machine', spelling)))]
+  const twins = found.length > 1 ? { twins: found.map(({ metadata }) => metadata.name).toSorted() } : {}
+  if (named && isSameMachine(instanceId, named.status?.nodeInfo?.systemUUID ?? ''))
+    return { node: factsOf(named), ...twins }
   const [only] = found
   // When two Nodes report the same SystemUUID, neither is known to be the right one.
   if (only && found.length === 1) return { node: factsOf(only) }
-  return named ? { otherMachine: factsOf(named) } : {}
+  return named ? { otherMachine: factsOf(named), ...twins } : twins
 }
 
 /** Requested addresses that another Node has as its own. */

@@ -32,13 +32,14 @@ export function observe(sources: ObserveSources, key: string, now: number): Obse
   const { caches, latest, rates, rollout, policy } = sources
   const config = latest.config(key)
   if (!config) return undefined
-  const { node, otherMachine } = findNode(caches, config)
+  const { node, otherMachine, twins } = findNode(caches, config)
   const name = node?.name ?? config.spec.nodeName
   return {
     config,
     now,
     ...(node && { node }),
     ...(otherMachine && { otherMachine }),
+    ...(twins && { twins }),
     duplicates: duplicatesOf(caches, config, node),
     jobs: jobsOn(sources, name, node?.systemUUID ?? '', now),
     // Computed on demand: most plans do not depend on it.

@@ -97,3 +97,28 @@ test('neither a config without a node nor a deleted one nor one of a MultiNicBiz
   assert.equal(warningOf({ config: aConfig({ metadata: { deletionTimestamp } }), node }), undefined)
   assert.equal(warningOf({ config: { ...config, kind: bizConfigs.kind }, node }), undefined)
 })
+
+test('a second Node with the machine of a configured one gives the config a warning', () => {
+  const config = aConfig()
+  const warning = warningOf({ config, node: aNode(), twins: ['w1', 'w2'] })
+  assert.deepEqual(warning, {
+    reason: 'MachineNotUnique',
+    message: `nodes w1, w2 report the same system UUID ${config.spec.instanceId}`,
+  })
+})
+
+test('a machine that two Nodes report belongs to none of them, and both are named', async () => {
+  const controller = await cluster.startController()
+  try {
+    const machine = await cluster.addNode('twin-a')
+    await cluster.addNode('twin-b')
+    await cluster.setNode('twin-b', { systemUUID: machine, bootID: 'boot-1', osImage: 'Ubuntu 24.04 LTS' })
+    await cluster.addConfig('neither', machine)
+    await cluster.expectStatus(
+      'neither',
+      `Pending 0/1 False MachineNotUnique: nodes twin-a, twin-b report the same system UUID ${machine}`,
+    )
+  } finally {
+    await controller.stop()
+  }
+})

@@ -106,6 +106,17 @@ export const nodeReasons = {
       'Pod의 이벤트를 확인하고 Node에 레이블 multinic.io/backend를 지정하십시오.',
     ],
   },
+  MachineNotUnique: {
+    class: 'warning',
+    en: [
+      'Several Nodes report the same system UUID, so the machine of this config is not known for certain.',
+      'Delete the Node that is left over, or give each machine a UUID of its own.',
+    ],
+    ko: [
+      '여러 Node가 같은 시스템 UUID를 보고하므로 이 구성의 머신을 확실히 알 수 없습니다.',
+      '남아 있는 불필요한 Node를 삭제하거나 머신마다 고유한 UUID를 지정하십시오.',
+    ],
+  },
   NicMissing: {
     class: 'warning',
     en: [

@@ -5,6 +5,7 @@ import { formatDuration } from '../../contract/duration.ts'
 import { nodeConfigAnnotations } from '../../contract/node-config.ts'
 import { agentJobName, identityOf } from '../job.ts'
 import type { JobRate } from '../job-rates.ts'
+import { otherMachineMessage } from '../machine.ts'
 import { failedAttemptsOf, isCurrent, readyReasonOf } from './config-status.ts'
 import { jobExpiryMs, podStartDelay, podStartTimeoutMs, progressDelayMs } from './delays.ts'
 import type { Action, AgentJob, NodeFacts, Observed } from './observed.ts'
@@ -99,7 +100,7 @@ export function isReplaced({ config, agentHash, now }: Observed, job: AgentJob):
 export function reportProgress(observed: Observed, job: AgentJob): Plan {
   if (job.recheckAfterMs !== undefined) return { steps: [], requeueAfterMs: job.recheckAfterMs }
   if (job.action === 'check') return { steps: [] }
-  const { config, node, now } = observed
+  const { config, node, otherMachine, now } = observed
   const age = Math.max(0, now - job.createdAt)
   const isWaiting = job.phase === 'waiting'
   const inProgress = (reason: Reason, message: string, failedAttempts = failedAttemptsOf(config)): Plan => {
@@ -108,6 +109,7 @@ export function reportProgress(observed: Observed, job: AgentJob): Plan {
   }
 
   if (job.podStartError) return inProgress(job.podStartError.reason, job.podStartError.message)
+  if (isWaiting && !node && otherMachine) return inProgress('WrongMachine', otherMachineMessage(config, otherMachine))
   if (isWaiting && !node) return inProgress('NodeNotFound', `node ${config.spec.nodeName} is not in this cluster`)
   // Counts as a failed change, also after the Job is gone.
   if (node?.reachable === false)

@@ -93,7 +93,7 @@ const cases: Record<string, PlanCase> = {
   'a node that never reports its system UUID does not block the deletion forever': [
     { config: deleted(600), node: undefined, otherMachine: aNode({ systemUUID: '' }) },
     'no status update',
-    release('CleanupAbandoned', 'node w1 has not reported its system UUID in time'),
+    release('CleanupAbandoned', 'node w1 has not reported its system UUID: nobody knows where to clean up'),
   ],
   'a config in a namespace that is being deleted goes at once: no Job can be created there': [
     { namespaceDeleting: true },
@@ -130,6 +130,10 @@ const cases: Record<string, PlanCase> = {
     'no status update',
     deleteJob,
     release('Released', 'successor names the same node w1 and takes over its interfaces'),
+  ],
+  'while several Nodes report the machine, nobody knows where to clean up': [
+    { node: undefined, twins: ['w1', 'w2'] },
+    `Pending MachineNotUnique: nodes w1, w2 report the same system UUID ${config.spec.instanceId} (requeue after 595s)`,
   ],
   'the interfaces stay for a config whose agent has not started, which may be deleted next': [
     { duplicates: [{ ...successor, hasFinalizer: false }], jobs: [anEndedJob(config)] },

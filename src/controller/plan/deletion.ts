@@ -4,7 +4,7 @@
  * The cleanup timeout bounds the wait, so that neither a lost node nor a failing one blocks the deletion forever.
  */
 import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
-import { instanceIdOf } from '../machine.ts'
+import { otherMachineMessage, twinsMessage } from '../machine.ts'
 import {
   deleteJob,
   endedJobsOf,
@@ -22,7 +22,7 @@ import { requestedOf } from './requested.ts'
 import { type Plan, pending, type Reason } from './step.ts'
 
 export function planDeletion(observed: Observed): Plan {
-  const { config, node, otherMachine, now, policy } = observed
+  const { config, node, otherMachine, twins, now, policy } = observed
   // Stryker disable next-line StringLiteral,ArrayDeclaration: an object that is deleted has a time, and no finalizer has that name.
   const { annotations, deletionTimestamp = '', finalizers = [], uid } = config.metadata
   const { nodeName } = config.spec
@@ -47,17 +47,14 @@ export function planDeletion(observed: Observed): Plan {
     const plan = pending(observed, 'Removing', `${message} with its first agent`, successorDelayMs)
     return { ...plan, steps: ended.map(deleteJob) }
   }
-  if (!node && otherMachine?.systemUUID === '') {
-    const message = `node ${nodeName} has not reported its system UUID`
-    return timeLeft > 0
-      ? pending(observed, 'NodeUnreachable', message, timeLeft)
-      : release('CleanupAbandoned', `${message} in time`)
-  }
-  if (!node && otherMachine)
-    return release(
-      'WrongMachine',
-      `node ${nodeName} has system UUID ${otherMachine.systemUUID}, not ${instanceIdOf(config)}`,
-    )
+  const wait = (reason: Reason, message: string) =>
+    timeLeft > 0
+      ? pending(observed, reason, message, timeLeft)
+      : release('CleanupAbandoned', `${message}: nobody knows where to clean up`)
+  if (!node && twins) return wait('MachineNotUnique', twinsMessage(config, twins))
+  if (!node && otherMachine?.systemUUID === '')
+    return wait('NodeUnreachable', `node ${nodeName} has not reported its system UUID`)
+  if (!node && otherMachine) return release('WrongMachine', otherMachineMessage(config, otherMachine))
   if (!node) return release('NodeNotFound', `node ${nodeName} no longer exists: nothing to clean up`)
 
   const job = newestJob(observed.jobs.filter(one => one.configUid === uid && one.action === 'cleanup'))

@@ -16,6 +16,8 @@ export interface Observed {
   node?: NodeFacts
   /** A Node with the name in the config, on another machine. */
   otherMachine?: NodeFacts
+  /** The names of the Nodes that report the machine of the config, if there are several. */
+  twins?: string[]
   /** Other configs that name the same node, oldest first. */
   duplicates: Duplicate[]
   /** All agent Jobs on this node, whichever config they belong to. */

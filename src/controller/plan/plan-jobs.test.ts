@@ -151,10 +151,12 @@ test('a change without a slot is in the queue, and a first configuration is not'
   assert.equal(planNodeConfig(observedWith({ rollout })).queued, undefined)
 })
 
-test('a wait after a reboot says that nothing is known about any interface', () => {
+test('a wait after a reboot, and one for a node that is gone, says that nothing is known about any interface', () => {
   const waitOf = (bootID: string) =>
     planNodeConfig(observedWith({ ...withStatus(configured), node: aNode({ bootID, reachable: false }) })).statusUpdate
   assert.equal(waitOf('boot-2')?.pendingForAll, true)
+  const gone = planNodeConfig(observedWith({ ...withStatus(configured), node: undefined }))
+  assert.equal(gone.statusUpdate?.pendingForAll, true)
   const waiting = planNodeConfig(
     observedWith({ ...withStatus({ ...configured, observedGeneration: 2 }), namespacePaused: true }),
   )

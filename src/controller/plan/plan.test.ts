@@ -95,6 +95,14 @@ testPlans({
     { node: undefined, jobs: [aJob(config, { phase: 'waiting' })] },
     'InProgress NodeNotFound: node w1 is not in this cluster (requeue after 5s)',
   ],
+  'a Job whose node was registered again as another machine before it started says so': [
+    { node: undefined, otherMachine: aNode({ systemUUID: 'other' }), jobs: [aJob(config, { phase: 'waiting' })] },
+    `InProgress WrongMachine: node w1 has system UUID other, not ${config.spec.instanceId} (requeue after 5s)`,
+  ],
+  'a machine that several Nodes report is named with them': [
+    { node: undefined, twins: ['w1', 'w2'] },
+    `Pending MachineNotUnique: nodes w1, w2 report the same system UUID ${config.spec.instanceId}`,
+  ],
   'a Job without a Pod is in the status, and checked again at the start timeout': [
     { jobs: [aJob(config, { phase: 'waiting' })] },
     `InProgress Applying: ${running.name} is starting (requeue after 5s)`,

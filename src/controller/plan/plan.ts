@@ -18,7 +18,7 @@
  */
 import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
 import type { NodeReason } from '../../contract/reasons/catalogue.ts'
-import { instanceIdOf } from '../machine.ts'
+import { otherMachineMessage, twinsMessage } from '../machine.ts'
 import {
   deleteJob,
   expiredJobs,
@@ -82,14 +82,10 @@ function decide(observed: Observed): Plan {
   if (older && isLegacyEntry(config) && !older.legacy)
     return pending(observed, 'OwnedByNodeConfig', `MultiNicNodeConfig ${older.name} manages node ${nodeName}`)
   if (older) return pending(observed, 'DuplicateNode', `${older.name} is older and names the same node ${nodeName}`)
+  if (!node && observed.twins) return pending(observed, 'MachineNotUnique', twinsMessage(config, observed.twins))
   if (!node && otherMachine?.systemUUID === '')
     return pending(observed, 'NodeUnreachable', `node ${nodeName} has not reported its system UUID`)
-  if (!node && otherMachine)
-    return pending(
-      observed,
-      'WrongMachine',
-      `node ${nodeName} has system UUID ${otherMachine.systemUUID}, not ${instanceIdOf(config)}`,
-    )
+  if (!node && otherMachine) return pending(observed, 'WrongMachine', otherMachineMessage(config, otherMachine))
   if (!node) return pending(observed, 'NodeNotFound', `node ${nodeName} is not in this cluster`)
   if (requested.errors.length) return rejectSpec(observed, requested)
 

@@ -37,7 +37,7 @@ export interface StatusUpdate {
   /** Work is in progress, or the controller will retry. */
   progressing: boolean
   failedAttempts: number
-  /** Nothing is known about any interface since the node rebooted. */
+  /** Nothing is known about any interface since the node rebooted, or the node is gone. */
   pendingForAll?: true
   job?: string
   /** A Job has ended. Without a report the interface statuses stay as they were. */
@@ -86,7 +86,7 @@ export function pending(
       message,
       progressing: true,
       failedAttempts: failedAttemptsOf(config),
-      ...(node && isRebooted(config, node) && { pendingForAll: true }),
+      ...((!node || isRebooted(config, node)) && { pendingForAll: true }),
     },
     ...(requeueAfterMs !== undefined && { requeueAfterMs: Math.max(0, requeueAfterMs) }),
   }

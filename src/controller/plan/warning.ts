@@ -3,6 +3,7 @@
  */
 import { internalIpRemedy, requestedAmong } from '../../contract/internal-ips.ts'
 import type { NodeReason } from '../../contract/reasons/catalogue.ts'
+import { twinsMessage } from '../machine.ts'
 import { isLegacyEntry } from './config-status.ts'
 import type { Observed } from './observed.ts'
 import { requestedOf } from './requested.ts'
@@ -13,8 +14,9 @@ export interface Warning {
 }
 
 /** An entry of a MultiNicBizConfig has no room for a condition. */
-export function warningOf({ config, node }: Pick<Observed, 'config' | 'node'>): Warning | undefined {
+export function warningOf({ config, node, twins }: Pick<Observed, 'config' | 'node' | 'twins'>): Warning | undefined {
   if (!node || isLegacyEntry(config) || config.metadata.deletionTimestamp) return undefined
+  if (twins) return { reason: 'MachineNotUnique', message: twinsMessage(config, twins) }
   const listed = requestedAmong(node.internalIPs, requestedOf(config).interfaces)
   if (listed.length === 0) return undefined
   const message = `node ${node.name} lists addresses of requested NICs as InternalIP: ${listed.join(', ')}; ${internalIpRemedy}`

@@ -12,6 +12,7 @@ import { eventually } from '../../test/support/eventually.ts'
 import { metricOf } from '../../test/support/exposition.ts'
 import { type Handler, json, refuse, serve } from '../../test/support/http-stub.ts'
 import { silent } from '../telemetry/log.ts'
+import { aConfig } from './controller.fixture.ts'
 import { runNodeController } from './main.ts'
 
 async function ask(url: string): Promise<Record<string, unknown>> {
@@ -79,6 +80,30 @@ test('controller M6: a controller whose rights are gone is not ready, and says w
       assert.match(String(missing), /^configs: not readable: /)
     })
     assert.equal((await ask(`${url}/healthz`))['crd_watcher_status'], 'stopped')
+  })
+})
+
+test('a controller whose writes are refused is not ready, until one succeeds', async () => {
+  let denied = true
+  const config = aConfig({ name: 'w1' })
+  const handler: Handler = ({ method, path, query, body }, response) => {
+    const isLease = path.includes('/leases')
+    if (method === 'GET' && isLease) return refuse(response, 404, 'NotFound')
+    if (isLease) return json(response, 200, { ...(body as object) })
+    if (method !== 'GET' && denied) return refuse(response, 403, 'Forbidden')
+    if (method !== 'GET') return json(response, 200, { ...config, ...(body as object) })
+    const items = path.endsWith('/multinicnodeconfigs') ? [config] : []
+    if (!query.get('watch')) return json(response, 200, { metadata: { resourceVersion: '1' }, items })
+    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
+  }
+  await withController(handler, async url => {
+    await eventually(async () => {
+      const { code, missing } = await ask(`${url}/readyz`)
+      assert.equal(code, 503)
+      assert.match(String(missing), /^writes are refused: cannot write the status of w1: /)
+    })
+    denied = false
+    await eventually(async () => assert.equal((await ask(`${url}/readyz`))['code'], 200))
   })
 })
 

@@ -10,6 +10,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Caches } from './caches.ts'
 import { readyReasonOf } from './plan/config-status.ts'
+import type { RefusedWrites } from './refused-writes.ts'
 
 export interface HealthOptions {
   caches: Caches
@@ -18,6 +19,7 @@ export interface HealthOptions {
   now: () => Date
   /** Aborted when the controller stops. */
   signal: AbortSignal
+  refused: Pick<RefusedWrites, 'problem'>
   /** What an administrator should know although the controller works. */
   warnings: () => string[]
   /** Undefined while another replica is the leader. */
@@ -37,7 +39,7 @@ export function healthApp(options: HealthOptions): FastifyInstance {
   return createApp({
     log,
     metrics: { ...metrics, text: () => exposition(options, problems()) },
-    ready: problems,
+    ready: () => [...problems(), ...[options.refused.problem()].filter(problem => problem !== undefined)],
     warnings: options.warnings,
     health() {
       const processed = caches.configs.list().flatMap(({ status }) => status?.lastProcessed ?? [])

@@ -33,6 +33,7 @@ import { runNodeLabels } from './networks/label-nodes.ts'
 import { isNamespaceDeleting } from './observe.ts'
 import { createPodStartErrors } from './pod-start-errors.ts'
 import { nodeConfigReconciler } from './reconcile.ts'
+import { createRefusedWrites } from './refused-writes.ts'
 import { createRollout, type Rollout } from './rollout.ts'
 import { followServiceNetworks } from './service-networks.ts'
 import { createTraces } from './traces.ts'
@@ -79,7 +80,9 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   let attachments: Attachments | undefined
   let leading: { controller: Controller; rollout: Rollout } | undefined
 
+  const refused = createRefusedWrites()
   const health = healthApp({
+    refused,
     caches,
     metrics,
     log,
@@ -104,7 +107,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     )
     const configs = apiConfigWriter(kube)
     const reconcile = nodeConfigReconciler({
-      ...{ kube, latest, rollout, podStartErrors, now, agent: config.agent },
+      ...{ kube, latest, refused, rollout, podStartErrors, now, agent: config.agent },
       serviceNetworks: followServiceNetworks(kube),
       caches,
       configs: bizConfigs ? entryWriter(kube, bizConfigs, configs) : configs,

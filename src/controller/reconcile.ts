@@ -30,6 +30,7 @@ import { planNodeConfig } from './plan/plan.ts'
 import type { Plan, Reason, StatusUpdate, Step } from './plan/step.ts'
 import { warningOf } from './plan/warning.ts'
 import { admissionReasonIn, type PodStartErrors } from './pod-start-errors.ts'
+import type { RefusedWrites } from './refused-writes.ts'
 import type { Rollout } from './rollout.ts'
 import { hasWarning, nextNotes, nextStatus } from './status.ts'
 import { type JobTrace, type Traces, traceIdOf } from './traces.ts'
@@ -42,6 +43,7 @@ export interface ReconcileDeps extends ApplyDeps {
   events: EventRecorder
   metrics: ControllerMetrics
   traces: Traces
+  refused: RefusedWrites
   /** Set the condition MultiNicReady on Nodes. */
   setsNodeCondition: boolean
   now: () => Date
@@ -70,6 +72,10 @@ export function nodeConfigReconciler(options: ReconcileDeps): Reconcile {
     }
     try {
       if (observed) await execute(deps, observed, plan, log)
+      if (plan.steps.length > 0 || plan.statusUpdate) deps.refused.succeeded()
+    } catch (error) {
+      deps.refused.failed(error)
+      throw error
     } finally {
       rollout.release(key)
       for (const next of rollout.keysToWake(now().getTime())) if (next !== key) deps.wake(next)

@@ -60,6 +60,7 @@ export async function startServers(): Promise<Servers> {
     log,
     now: () => new Date(),
     signal: new AbortController().signal,
+    refused: { problem: () => undefined },
     warnings: () => [],
     queue: () => undefined,
   })

@@ -139,6 +139,7 @@ export function observedWith(values: ObservedValues = {}): Observed {
     duplicates: [],
     jobs: [],
     rollout: { available: true, message: '' },
+    cleanupSlot: { available: true, message: '' },
     policy: { drift: 'report', cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
     ...rest,
   }

@@ -46,6 +46,9 @@ export function observe(sources: ObserveSources, key: string, now: number): Obse
     get rollout() {
       return rollout.slotFor(key, now)
     },
+    get cleanupSlot() {
+      return rollout.slotFor(key, now, { despiteFailures: true })
+    },
     namespaceDeleting: isNamespaceDeleting(caches),
     namespacePaused: caches.namespaces.list().some(isPaused),
     get checkLimitReached() {

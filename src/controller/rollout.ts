@@ -18,7 +18,8 @@ import { slotTimeoutMs } from './plan/delays.ts'
 import type { RolloutSlot } from './plan/observed.ts'
 
 export interface Rollout {
-  slotFor(key: string, now: number): RolloutSlot
+  /** `despiteFailures`: also while the failure budget is used up. */
+  slotFor(key: string, now: number, options?: { despiteFailures: boolean }): RolloutSlot
   /** The maximum number of check Jobs is running. */
   checkLimitReached(): boolean
   /** Holds a slot between the decision and the Job. */
@@ -106,8 +107,8 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
   }
 
   return {
-    slotFor(key, now) {
-      const stopped = whyStopped(now)
+    slotFor(key, now, { despiteFailures } = { despiteFailures: false }) {
+      const stopped = despiteFailures ? undefined : whyStopped(now)
       if (stopped) return { available: false, message: stopped, stopped: true }
       const { max, free } = slots(now)
       const place = [...queue].indexOf(key)

@@ -21,6 +21,8 @@ export const checkRetryMs = 60_000
 export const firstCheckRetryMs = 1_000
 /** Before the next look at a config that takes over the interfaces of a deleted one. */
 export const successorDelayMs = 1_000
+/** Before the next look at a slot for a cleanup. Nothing wakes those that wait while the failure budget is used up. */
+export const cleanupSlotMs = 5_000
 /** A server without a TTL controller keeps ended Jobs: the controller deletes them this long after their TTL. */
 export const jobExpiryMs = 60_000
 

@@ -1,6 +1,6 @@
 import type { AgentReport } from '../../contract/agent-report.ts'
 import { aConfig, aJob, aNode, anEndedJob, machine, start } from '../controller.fixture.ts'
-import { jobName, type PlanCase, testPlans } from './plan.fixture.ts'
+import { configured, jobName, type PlanCase, testPlans } from './plan.fixture.ts'
 import type { Step } from './step.ts'
 
 const deleted = (secondsAgo = 5, annotations?: Record<string, string>) =>
@@ -12,6 +12,8 @@ const deleted = (secondsAgo = 5, annotations?: Record<string, string>) =>
     },
   })
 const config = deleted()
+const used = { ...config, status: configured }
+const full = { available: false, message: 'other nodes are changing' }
 const running = aJob(config, { action: 'cleanup' })
 const unstartable = aJob(config, {
   ...{ action: 'cleanup', phase: 'waiting', createdAt: start - 31_000, agentHash: 'before' },
@@ -36,6 +38,32 @@ const release = (reason: (Step & { do: 'removeFinalizer' })['reason'], message: 
 
 const cases: Record<string, PlanCase> = {
   'a deleted config gets a cleanup Job': [{}, 'no status update (requeue after 2s)', createJob(0)],
+  'a cleanup of a configured node takes a slot': [
+    { config: used },
+    'no status update (requeue after 2s)',
+    { ...createJob(0), takesSlot: true } as Step,
+  ],
+  'it waits while other nodes change, also beyond the cleanup timeout': [
+    { config: { ...used, metadata: deleted(3_600).metadata }, cleanupSlot: full },
+    'Pending RolloutWaiting: other nodes are changing (requeue after 5s)',
+  ],
+  'failures of other nodes do not keep it': [
+    { config: used, rollout: { available: false, message: 'no', stopped: true } },
+    'no status update (requeue after 2s)',
+    { ...createJob(0), takesSlot: true } as Step,
+  ],
+  'a node that was never configured is cleaned up without a slot': [
+    { cleanupSlot: full },
+    'no status update (requeue after 2s)',
+    createJob(0),
+  ],
+  'the timeout of a cleanup that waited for its slot begins with its first Job': [
+    {
+      config: { ...used, metadata: deleted(3_600).metadata },
+      jobs: [aJob(config, { action: 'cleanup', attempt: 2, createdAt: start - 595_000 })],
+    },
+    `InProgress Removing: ${running.name} is running (requeue after 2s)`,
+  ],
   'a config without our finalizer needs no cleanup': [
     { config: aConfig({ metadata: { deletionTimestamp: '2025-12-31T23:59:00Z' } }) },
     'no status update',
@@ -55,7 +83,7 @@ const cases: Record<string, PlanCase> = {
     `InProgress PodNotStarting: ${running.name}: Pod has not started within 30s (requeue after 4s)`,
   ],
   'a cleanup that never ends does not block the deletion forever': [
-    { config: deleted(601), jobs: [running] },
+    { config: deleted(901), jobs: [{ ...running, createdAt: start - 601_000 }] },
     'no status update',
     release('CleanupAbandoned', `node w1 did not clean up in time: ${running.name} has not ended`),
   ],

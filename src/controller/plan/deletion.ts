@@ -15,8 +15,8 @@ import {
   unreachableMessage,
   waitForRunningAgent,
 } from './agent-job.ts'
-import { pausedBy } from './config-status.ts'
-import { nicMissingDelay, successorDelayMs } from './delays.ts'
+import { pausedBy, wasConfigured } from './config-status.ts'
+import { cleanupSlotMs, nicMissingDelay, successorDelayMs } from './delays.ts'
 import type { AgentJob, Observed } from './observed.ts'
 import { requestedOf } from './requested.ts'
 import { type Plan, pending, type Reason } from './step.ts'
@@ -39,7 +39,8 @@ export function planDeletion(observed: Observed): Plan {
   // The agent of the other config removes what that one does not request: a cleanup in between would only cut traffic.
   const successor = observed.duplicates.find(duplicate => !duplicate.deleting)
   const ended = endedJobsOf(observed)
-  const timeLeft = Date.parse(deletionTimestamp) + policy.cleanupTimeoutMs - now
+  const job = newestJob(observed.jobs.filter(one => one.configUid === uid && one.action === 'cleanup'))
+  const timeLeft = startOf(job, Date.parse(deletionTimestamp)) + policy.cleanupTimeoutMs - now
   if (successor) {
     const message = `${successor.name} names the same node ${nodeName} and takes over its interfaces`
     if (successor.hasFinalizer || timeLeft <= 0) return release('Released', message, ended)
@@ -57,31 +58,45 @@ export function planDeletion(observed: Observed): Plan {
   if (!node && otherMachine) return release('WrongMachine', otherMachineMessage(config, otherMachine))
   if (!node) return release('NodeNotFound', `node ${nodeName} no longer exists: nothing to clean up`)
 
-  const job = newestJob(observed.jobs.filter(one => one.configUid === uid && one.action === 'cleanup'))
   if (job && verdictOf(job) === 'Removed') return release('Removed', `interfaces removed from node ${node.name}`, ended)
+  const running = newestJob(observed.jobs.filter(one => one.phase !== 'ended' && one !== job))
+  const paused = pausedBy(observed)
+  // The Go implementation recorded no time.
+  const takesSlot = wasConfigured(config) || config.status?.state === 'Configured'
+  if (!job && !running && !paused && node.reachable) {
+    const { cleanupSlot } = observed
+    if (takesSlot && !cleanupSlot.available)
+      return { ...pending(observed, 'RolloutWaiting', cleanupSlot.message, cleanupSlotMs), queued: true }
+    return startJob(observed, node, requestedOf(config), { action: 'cleanup', attempt: 0, takesSlot })
+  }
   if (timeLeft <= 0) return release('CleanupAbandoned', `node ${node.name} did not clean up in time: ${whyNot(job)}`)
 
-  const running = newestJob(observed.jobs.filter(one => one.phase !== 'ended' && one !== job))
   if (running) return within(timeLeft, waitForRunningAgent(observed, running))
-  const paused = pausedBy(observed)
   const replaces = job && !paused && isReplaced(observed, job) ? job : undefined
   if (job && job.phase !== 'ended' && !replaces) return within(timeLeft, reportProgress(observed, job))
   if (paused) return pending(observed, 'Paused', paused, timeLeft)
-  if (!node.reachable) return pending(observed, 'NodeUnreachable', unreachableMessage(node), timeLeft)
-  const cleanup = (attempt: number) =>
+  // Nothing else leaves a reachable node without a Job.
+  if (!node.reachable || !job) return pending(observed, 'NodeUnreachable', unreachableMessage(node), timeLeft)
+  const again = () =>
     startJob(observed, node, requestedOf(config), {
-      ...{ action: 'cleanup', attempt, takesSlot: false },
+      ...{ action: 'cleanup', attempt: job.attempt + 1, takesSlot },
       ...(replaces && { replaces }),
     })
-  if (!job) return cleanup(0)
-  if (replaces) return cleanup(job.attempt + 1)
+  if (replaces) return again()
 
   const delay = nicMissingDelay(job.attempt)
   const retryIn = (job.endedAt ?? now) + delay - now
   // More than the delay: the clock of the node is ahead of ours.
   if (retryIn > 0 && retryIn <= delay)
     return pending(observed, 'CleanupFailed', whyNot(job), Math.min(timeLeft, retryIn))
-  return cleanup(job.attempt + 1)
+  return again()
+}
+
+/** When the first cleanup could start: it may have waited for a slot, which is no reason to give up. */
+function startOf(job: AgentJob | undefined, deletedAt: number): number {
+  if (!job) return deletedAt
+  const waits = Array.from({ length: job.attempt }, (_, attempt) => nicMissingDelay(attempt))
+  return Math.max(deletedAt, job.createdAt - waits.reduce((sum, wait) => sum + wait, 0))
 }
 
 export const namespaceDeletingMessage =

@@ -23,6 +23,8 @@ export interface Observed {
   /** All agent Jobs on this node, whichever config they belong to. */
   jobs: AgentJob[]
   rollout: RolloutSlot
+  /** For the cleanup of a deleted config: failures of other nodes do not keep it. */
+  cleanupSlot: RolloutSlot
   /** The namespace has the paused annotation. */
   namespacePaused?: boolean
   /** The namespace is being deleted: the API server rejects every create in it. */

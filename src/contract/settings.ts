@@ -6,10 +6,11 @@
 import * as z from 'zod'
 import { duration } from './text.ts'
 
+/** Without user, query and fragment: the path of a request follows. */
 const endpoint = z
   .string()
   .max(2048)
-  .regex(/^https?:\/\/[^\s]+$/)
+  .regex(/^https?:\/\/[^\s?#@]+$/)
 const positiveDuration = (description: string) =>
   duration.optional().meta({
     description,

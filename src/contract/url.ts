@@ -19,6 +19,19 @@ export function urlOf(text: string): URL | undefined {
   }
 }
 
+/**
+ * The URL of a service without a slash at its end. Undefined unless it is http or https, with a host, a port and a path
+ * only: a query or a fragment would replace the path of the request, and a user name would hide the host from readers.
+ */
+export function serviceUrl(text: string): string | undefined {
+  const url = urlOf(text)
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || /[?#]/.test(text)) return undefined
+  return withoutSlash(url.href)
+}
+
+/** After the name of a field whose value `serviceUrl` refuses. */
+export const notServiceUrl = 'must be an http or https URL without user, query and fragment'
+
 /** After the name of a host that the operator does not call for an object. */
 export const hostNotAllowed =
   'is not in ENDPOINT_ALLOWED_HOSTS of the operator, or not in the hosts of the rule of this namespace (NAMESPACE_RULES_FILE)'

@@ -2,13 +2,14 @@
  * HTTP client for one service: timeouts, limited retries with jitter, bounded bodies, no redirects, metrics for each call.
  *
  * Never follows redirects, because the next host would get our token. Reads bodies as JSON and never decompresses them.
- * Never calls link-local addresses: the metadata service of the machine would answer there.
+ * Never calls link-local addresses: the metadata service of the machine would answer there. Every request passes
+ * `isAllowedHost`, wherever its URL comes from.
  */
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request as send } from 'undici'
 import { truncate } from '../contract/truncate.ts'
-import { isLinkLocal, urlOf } from '../contract/url.ts'
+import { hostNotAllowed, isLinkLocal, urlOf } from '../contract/url.ts'
 import { BodyError, type BodyLimits, maxElements, parseJson, readBody, readChunks } from '../runtime/bounded-body.ts'
 import { isUntrusted } from '../runtime/certificate-errors.ts'
 import { explain } from '../runtime/errors.ts'
@@ -42,6 +43,8 @@ export interface HttpOptions {
   maxWaitMs?: number
   limits?: Partial<BodyLimits> | undefined
   connections?: number
+  /** Hosts that others name. Default: all. */
+  isAllowedHost?: (host: string) => boolean
   startCall?: StartCall | undefined
   random?: () => number
 }
@@ -87,7 +90,7 @@ const maxSilenceMs = 45_000
 const maxTimeoutMs = 2 ** 31 - 10_000
 
 export function createHttp(options: HttpOptions): Http {
-  const { service, attempts = 3, maxWaitMs = 10_000, startCall, random = Math.random } = options
+  const { service, attempts = 3, maxWaitMs = 10_000, isAllowedHost, startCall, random = Math.random } = options
   const limits = { bytes: 32 * 1024 * 1024, elements: maxElements, ...options.limits }
   const timeoutMs = Math.min(options.timeoutMs, maxTimeoutMs)
   const dispatcher = dispatcherFor({ ...options, timeoutMs })
@@ -99,7 +102,7 @@ export function createHttp(options: HttpOptions): Http {
     const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout
     let status = 'error'
     try {
-      if (isLinkLocal(urlOf(url)?.hostname ?? '')) throw linkLocal()
+      checkHost(url)
       const answer = await send(url, {
         dispatcher,
         method,
@@ -125,7 +128,7 @@ export function createHttp(options: HttpOptions): Http {
     let isOpen = false
     const opened = startCall?.(service, method)
     try {
-      if (isLinkLocal(urlOf(url)?.hostname ?? '')) throw linkLocal()
+      checkHost(url)
       const answer = await send(url, {
         ...{ dispatcher, method, bodyTimeout: maxSilenceMs, headers: headers ?? {} },
         signal: signal ?? null,
@@ -139,6 +142,13 @@ export function createHttp(options: HttpOptions): Http {
       if (!isOpen) opened?.('error')
       throw error instanceof ServiceError ? error : callError(request, error, false)
     }
+  }
+
+  function checkHost(url: string): void {
+    const host = urlOf(url)?.hostname ?? ''
+    if (isAllowedHost && !isAllowedHost(host))
+      throw new ServiceError(`${service}: the host ${host} ${hostNotAllowed}`, { service, kind: 'refused' })
+    if (isLinkLocal(host)) throw linkLocal()
   }
 
   function toAnswer(

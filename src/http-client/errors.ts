@@ -6,7 +6,8 @@
  */
 import { truncate } from '../contract/truncate.ts'
 
-export type FailureKind = 'answer' | 'connection' | 'timeout' | 'malformed'
+/** `refused`: nothing was sent, because the host is not allowed. */
+export type FailureKind = 'answer' | 'connection' | 'timeout' | 'malformed' | 'refused'
 
 export interface Failure {
   service: string
@@ -42,7 +43,7 @@ export class ServiceError extends Error {
 export function isRetryable(error: unknown, repeatable: boolean): boolean {
   if (!(error instanceof ServiceError)) return false
   const { kind, status = 0 } = error
-  if (kind === 'malformed') return false
+  if (kind === 'malformed' || kind === 'refused') return false
   if (kind === 'answer') return repeatable ? isTransient(status) : status === 429 || status === 503
   return repeatable || (kind === 'connection' && wasNotReached(error.cause))
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Cloud as SandboxCloud, startCloud } from '../../sandbox/cloud/cloud.ts'
 import { addPort, addServer, addSubnet, createCloudState, type Server } from '../../sandbox/cloud/state.ts'
+import { ownEndpoints } from '../../test/openstack/sessions.ts'
 import type { Cloud, Port } from '../operator/cloud.ts'
 import { resolveSettings } from '../operator/config.ts'
 import { silent } from '../telemetry/log.ts'
@@ -32,7 +33,7 @@ function open(other: Partial<ContrabassAccount> = {}): Cloud {
   const { encryptKey, id: providerId } = world.provider
   const usual = { endpoint: sandbox.urls.contrabass, encryptKey, providerId, projectId: world.project.id }
   const account = { ...usual, ...other }
-  return clouds.open({ user: JSON.stringify(other), settings: resolveSettings(env), account })
+  return clouds.open({ user: JSON.stringify(other), settings: resolveSettings(env), account, endpoints: ownEndpoints })
 }
 
 async function ports(other?: Partial<ContrabassAccount>): Promise<number> {

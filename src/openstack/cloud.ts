@@ -3,7 +3,7 @@
  * subnets, networks and servers are cached for a limited time.
  */
 import { randomUUID } from 'node:crypto'
-import { hostNotAllowed, urlOf } from '../contract/url.ts'
+import { notServiceUrl, serviceUrl } from '../contract/url.ts'
 import type { Http } from '../http-client/client.ts'
 import { isUnauthorized } from '../http-client/errors.ts'
 import type { Cloud, MessageBus, Port } from '../operator/cloud.ts'
@@ -35,9 +35,15 @@ export interface OpenStackSettings {
 export interface OpenStackAccess {
   settings: OpenStackSettings
   account: CloudAccount
-  /** Whose hosts Contrabass, the account and the catalog may name. Absent for the operator's own Contrabass. */
-  namespace?: string | undefined
+  endpoints: EndpointOwners
 }
+
+/**
+ * Who names the endpoint of each service: the settings of the operator, its own Contrabass with the catalog of that Keystone,
+ * or an object of a namespace with its Contrabass, its clouds.yaml and their catalog.
+ */
+export type EndpointOwners = Readonly<Record<keyof ServiceClients, EndpointOwner>>
+export type EndpointOwner = 'operator' | 'ownContrabass' | { namespace: string }
 
 /** Where the login comes from: Contrabass, or a clouds.yaml. */
 export type CloudAccount = ContrabassAccount | { login: CloudLogin; ca?: string | undefined }
@@ -57,8 +63,8 @@ export interface OpenStackCloudOptions {
   clients: ServiceClients
   /** Shared by all clouds. */
   pages?: PageCache
-  /** Hosts that Contrabass and the catalog may name. */
-  isAllowedHost: (host: string) => boolean
+  /** What users of the cloud may see of an error. */
+  shown: (error: unknown) => unknown
   /** Monotonic milliseconds. */
   now: () => number
 }
@@ -88,7 +94,7 @@ interface LoggedIn {
   at: number
 }
 
-export function createOpenStackCloud({ access, clients, pages, isAllowedHost, now }: OpenStackCloudOptions): Cloud {
+export function createOpenStackCloud({ access, clients, pages, shown, now }: OpenStackCloudOptions): Cloud {
   const { settings, account } = access
   const keystone = createKeystone({ http: clients.keystone, now })
   /** Logins change, and the cloud stays the same user of the pages. */
@@ -97,7 +103,8 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
   let current: Promise<LoggedIn> | undefined
 
   async function logIn(signal: AbortSignal | undefined): Promise<LoggedIn> {
-    const { login, bus } = 'login' in account ? checkedLogin(account.login) : await readProvider(account, signal)
+    const { login, bus } =
+      'login' in account ? { login: account.login, bus: undefined } : await readProvider(account, signal)
     const session = createSession({
       keystone,
       login,
@@ -108,23 +115,16 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
       },
       interface: settings.endpointInterface,
       region: settings.endpointRegion,
-      isAllowedHost,
     })
     return { bus, session, neutron: createNeutron(session, pages, id), nova: createNova(session), at: now() }
-  }
-
-  function checkedLogin(login: CloudLogin): { login: CloudLogin; bus: undefined } {
-    const { hostname } = new URL(login.url)
-    if (isAllowedHost(hostname)) return { login, bus: undefined }
-    throw new OpenStackError('identity', `clouds.yaml: the Keystone host ${hostname} ${hostNotAllowed}`)
   }
 
   async function readProvider(named: ContrabassAccount, signal: AbortSignal | undefined) {
     contrabass ??= createContrabass({ http: clients.contrabass, endpoint: named.endpoint })
     try {
-      return accountsOf(await contrabass.provider(named.providerId, signal), named, isAllowedHost)
+      return accountsOf(await contrabass.provider(named.providerId, signal), named)
     } catch (error) {
-      throw toOpenStackError(error, { otherwise: 'directory' })
+      throw toOpenStackError(shown(error), { otherwise: 'directory' })
     }
   }
 
@@ -159,7 +159,8 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
     try {
       return await withLogin(work, signal)
     } catch (error) {
-      throw toOpenStackError(error, { advice: adviceFor(error, 'login' in account ? account.login : undefined) })
+      const visible = shown(error)
+      throw toOpenStackError(visible, { advice: adviceFor(visible, 'login' in account ? account.login : undefined) })
     }
   }
 
@@ -243,12 +244,9 @@ export function createOpenStackCloud({ access, clients, pages, isAllowedHost, no
 function accountsOf(
   provider: Provider,
   { encryptKey, projectId }: ContrabassAccount,
-  isAllowedHost: (host: string) => boolean,
 ): { login: CloudLogin; bus: MessageBus | undefined } {
-  const hostname = urlOf(provider.url)?.hostname
-  if (hostname === undefined) throw new OpenStackError('directory', 'contrabass: data.url is not a URL')
-  if (!isAllowedHost(hostname))
-    throw new OpenStackError('directory', `contrabass: the Keystone host ${hostname} ${hostNotAllowed}`)
+  if (serviceUrl(provider.url) === undefined)
+    throw new OpenStackError('directory', `contrabass: data.url ${notServiceUrl}`)
   return { login: loginOf(provider, encryptKey, projectId), bus: busOf(provider, encryptKey) }
 }
 

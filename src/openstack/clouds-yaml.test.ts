@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stringify } from 'yaml'
+import { notServiceUrl } from '../contract/url.ts'
 import { type NamedCloud, parseCloudsYaml } from './clouds-yaml.ts'
 
 const auth = {
@@ -117,14 +118,12 @@ const { auth_url: _, ...withoutUrl } = auth
 const noSecret = 'is required; a secure.yaml beside the file is not read'
 const notKeystone =
   'clouds.mine.auth.auth_url: must be the URL of Keystone v3 and nothing else, such as https://keystone.example:5000/v3'
+const notServiceUrlAt = (field: string) => `clouds.mine.${field}: ${notServiceUrl}`
 const isPlaceholder = 'is a placeholder; the operator does not replace variables, so write the value itself'
 const refusals: Record<string, [cloud: object, errors: string[]]> = {
   'no account': [{}, ['clouds.mine.auth: must contain auth_url and an account']],
   'no URL': [{ auth: withoutUrl }, ['clouds.mine.auth.auth_url: is required: the URL of Keystone']],
-  'a URL of another kind': [
-    { auth: { ...auth, auth_url: 'file:///etc/passwd' } },
-    ['clouds.mine.auth.auth_url: is not an http or https URL'],
-  ],
+  'a URL of another kind': [{ auth: { ...auth, auth_url: 'file:///etc/passwd' } }, [notServiceUrlAt('auth.auth_url')]],
   'no user, password and project, all at once': [
     { auth: { auth_url: auth.auth_url } },
     ['clouds.mine.auth.username: is required, or user_id', `clouds.mine.auth.password: ${noSecret}`],
@@ -153,11 +152,27 @@ const refusals: Record<string, [cloud: object, errors: string[]]> = {
   ],
   'an account in the URL': [
     { auth: { ...auth, auth_url: 'https://demo:secret@keystone.example:5000' } },
-    [notKeystone],
+    [notServiceUrlAt('auth.auth_url')],
   ],
   'a URL without http': [
     { auth: { ...auth, auth_url: 'keystone.example:5000/v3' } },
-    ['clouds.mine.auth.auth_url: is not an http or https URL'],
+    [notServiceUrlAt('auth.auth_url')],
+  ],
+  'a query in an endpoint': [
+    { auth, network_endpoint_override: 'http://neutron.example/admin/delete?all=1&x=' },
+    [notServiceUrlAt('network_endpoint_override')],
+  ],
+  'an empty query in an endpoint': [
+    { auth, compute_endpoint_override: 'http://nova.example/delete?' },
+    [notServiceUrlAt('compute_endpoint_override')],
+  ],
+  'a fragment in an endpoint': [
+    { auth, compute_endpoint_override: 'http://nova.example/delete#' },
+    [notServiceUrlAt('compute_endpoint_override')],
+  ],
+  'a user in an endpoint': [
+    { auth, network_endpoint_override: 'http://user@neutron.example' },
+    [notServiceUrlAt('network_endpoint_override')],
   ],
   'an older kind of login': [
     { auth, auth_type: 'v2password' },

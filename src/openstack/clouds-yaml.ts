@@ -7,7 +7,7 @@
 import { parseDocument, visit } from 'yaml'
 import * as z from 'zod'
 import { fieldErrors } from '../contract/problem.ts'
-import { urlOf, withoutSlash } from '../contract/url.ts'
+import { notServiceUrl, serviceUrl, urlOf } from '../contract/url.ts'
 import type { CloudLogin, Domain, Identity, Project, User } from './login.ts'
 
 export interface NamedCloud {
@@ -58,7 +58,8 @@ const auth = z.looseObject(
   { error: 'must contain auth_url and an account' },
 )
 
-const cloudShape = z.looseObject(
+/** The fields of a cloud that are read. Others are ignored. */
+export const cloudShape = z.looseObject(
   {
     auth,
     auth_type: text,
@@ -191,15 +192,16 @@ function urlFrom(url: string | undefined, report: Report): string | undefined {
     report('auth.auth_url', 'is required: the URL of Keystone')
     return undefined
   }
-  const { username, search, hash, pathname = '' } = urlOf(url) ?? {}
-  if (username || search || hash || /\/(v2\.0|tokens)\/*$/.test(pathname))
+  const { pathname = '' } = urlOf(url) ?? {}
+  if (/\/(v2\.0|tokens)\/*$/.test(pathname))
     report('auth.auth_url', 'must be the URL of Keystone v3 and nothing else, such as https://keystone.example:5000/v3')
   return endpointFrom('auth.auth_url', url, report)
 }
 
 function endpointFrom(field: string, url: string, report: Report): string {
-  if (!/^https?:$/.test(urlOf(url)?.protocol ?? '')) report(field, 'is not an http or https URL')
-  return withoutSlash(url)
+  const endpoint = serviceUrl(url)
+  if (endpoint === undefined) report(field, notServiceUrl)
+  return endpoint ?? ''
 }
 
 const methods: Record<string, Identity['method']> = {

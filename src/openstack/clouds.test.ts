@@ -1,6 +1,7 @@
 /** What is kept for each cloud, and for how long. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ownEndpoints } from '../../test/openstack/sessions.ts'
 import { countKept } from '../../test/support/garbage.ts'
 import { resolveSettings } from '../operator/config.ts'
 import { createOpenStackClouds, type OpenStackClouds } from './clouds.ts'
@@ -9,7 +10,7 @@ const settings = resolveSettings({ CONTRABASS_ENDPOINT: 'https://contrabass', VI
 
 function open(clouds: OpenStackClouds, user: string, projectId: string) {
   const account = { endpoint: 'https://contrabass', providerId: 'cloud-1', projectId, encryptKey: 'key' }
-  return clouds.open({ user, settings, account })
+  return clouds.open({ user, settings, account, endpoints: ownEndpoints })
 }
 
 /** Nothing of the test refers to the clouds when it returns. */

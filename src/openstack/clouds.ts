@@ -4,11 +4,14 @@
  */
 import { createHash } from 'node:crypto'
 import { createHttp, type Http, type Proxies, type Tls } from '../http-client/client.ts'
+import { ServiceError } from '../http-client/errors.ts'
 import type { Cloud } from '../operator/cloud.ts'
 import type { BodyLimits } from '../runtime/bounded-body.ts'
 import { createSharedValues } from '../runtime/shared-values.ts'
 import type { StartCall } from '../telemetry/client-metrics.ts'
-import { createOpenStackCloud, type OpenStackAccess, type ServiceClients } from './cloud.ts'
+import { type Log, silent } from '../telemetry/log.ts'
+import { createOpenStackCloud, type EndpointOwner, type OpenStackAccess, type ServiceClients } from './cloud.ts'
+import { withoutAnswer } from './errors.ts'
 import { createPageCache } from './page-cache.ts'
 
 export interface OpenStackClouds {
@@ -23,23 +26,35 @@ export interface OpenStackCloudsOptions {
   openstackCa?: string | undefined
   proxies?: Proxies | undefined
   startCall?: StartCall | undefined
-  /** Hosts that Contrabass and the catalogs may name. */
+  /** Hosts that objects of a namespace may name. Without a namespace: hosts that the operator's own Contrabass names. */
   isAllowedHost?: ((host: string, namespace?: string) => boolean) | undefined
+  /** Whether the operator trusts objects of the namespace. Default: all. */
+  isOwnNamespace?: ((namespace: string) => boolean) | undefined
+  log?: Log | undefined
   /** Monotonic milliseconds. */
   now?: () => number
 }
 
 export function createOpenStackClouds(options: OpenStackCloudsOptions): OpenStackClouds {
-  const { now = () => performance.now(), isAllowedHost = () => true } = options
+  const { now = () => performance.now(), isOwnNamespace = () => true, log = silent } = options
   const pages = createPageCache({ now })
   const open = createSharedValues<{ cloud: Cloud; clients: Http[] }>()
+
+  function shownError({ endpoints }: OpenStackAccess, error: unknown): unknown {
+    if (!(error instanceof ServiceError)) return error
+    const owner = endpoints[error.service as keyof ServiceClients]
+    if (typeof owner === 'string' || isOwnNamespace(owner.namespace)) return error
+    const visible = withoutAnswer(error)
+    if (visible !== error) log.warn('call of a cloud failed', { ...owner, error: error.message })
+    return visible
+  }
 
   return {
     open({ user, ...access }) {
       const { cloud } = open.use(user, keyOf(access), () => {
         const clients = clientsFor(access, options)
-        const isAllowed = (host: string) => isAllowedHost(host, access.namespace)
-        const cloud = createOpenStackCloud({ access, clients, pages, isAllowedHost: isAllowed, now })
+        const shown = (error: unknown) => shownError(access, error)
+        const cloud = createOpenStackCloud({ access, clients, pages, shown, now })
         return { cloud, clients: Object.values(clients) }
       })
       return cloud
@@ -54,10 +69,16 @@ export function createOpenStackClouds(options: OpenStackCloudsOptions): OpenStac
 /** A provider, or a token with its catalog, is a few KiB. */
 const small = { bytes: 1024 * 1024, elements: 50_000 }
 
-function clientsFor({ settings, account }: OpenStackAccess, options: OpenStackCloudsOptions): ServiceClients {
-  const { contrabassCa, openstackCa, proxies, startCall } = options
-  const make = (service: string, timeoutMs: number, tls: Tls, limits?: BodyLimits) =>
-    createHttp({ service, timeoutMs, tls, proxies, startCall, limits })
+function clientsFor(
+  { settings, account, endpoints }: OpenStackAccess,
+  options: OpenStackCloudsOptions,
+): ServiceClients {
+  const { contrabassCa, openstackCa, proxies, startCall, isAllowedHost = () => true } = options
+  /** Every request of a cloud goes through one of these clients, and so passes this rule. */
+  const ruleFor = (owner: EndpointOwner) => (host: string) =>
+    owner === 'operator' || isAllowedHost(host, owner === 'ownContrabass' ? undefined : owner.namespace)
+  const make = (service: keyof ServiceClients, timeoutMs: number, tls: Tls, limits?: BodyLimits) =>
+    createHttp({ service, timeoutMs, tls, proxies, startCall, limits, isAllowedHost: ruleFor(endpoints[service]) })
   const contrabass = { ca: contrabassCa, insecure: settings.contrabassInsecureTLS }
   const openstack = {
     ca: 'login' in account ? (account.ca ?? openstackCa) : openstackCa,
@@ -72,7 +93,7 @@ function clientsFor({ settings, account }: OpenStackAccess, options: OpenStackCl
 }
 
 /** Everything that decides which services are called and with which account. Hashed, because it contains the key. */
-function keyOf({ settings, account, namespace }: OpenStackAccess): string {
+function keyOf({ settings, account, endpoints }: OpenStackAccess): string {
   const parts = [
     settings.contrabassTimeoutMs,
     settings.contrabassInsecureTLS,
@@ -82,7 +103,7 @@ function keyOf({ settings, account, namespace }: OpenStackAccess): string {
     settings.novaEndpoint,
     settings.endpointInterface,
     settings.endpointRegion,
-    namespace,
+    endpoints,
     account,
   ]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')

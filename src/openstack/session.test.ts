@@ -337,9 +337,10 @@ for (const [face, region, expected] of choices)
 const invalidCatalogs: Record<string, [url: string, expected: RegExp]> = {
   'a host that is not allowed': [
     'http://elsewhere.example.com:9696',
-    /the network endpoint of the catalog, elsewhere\.example\.com, is not in ENDPOINT_ALLOWED_HOSTS/,
+    /cloud: the host elsewhere\.example\.com is not in ENDPOINT_ALLOWED_HOSTS/,
   ],
-  'an invalid URL': ['neutron', /the network endpoint of the catalog is not a URL/],
+  'an invalid URL': ['neutron', /the network endpoint of the catalog must be an http or https URL/],
+  'a query': ['http://127.0.0.1:9/admin/delete?all=1&x=', /without user, query and fragment/],
 }
 for (const [name, [url, expected]] of Object.entries(invalidCatalogs))
   test(`a catalog with ${name} is not followed`, async () => {
@@ -353,8 +354,9 @@ for (const [name, [url, expected]] of Object.entries(invalidCatalogs))
       },
       headers: { 'x-subject-token': 'token' },
     }))
-    const http = createHttp({ service: 'neutron', timeoutMs: 2_000, attempts: 1 })
-    const session = sessionAt({ url: cloud.url, http, isAllowedHost: host => host === '127.0.0.1' })
+    const isAllowedHost = (host: string) => host === '127.0.0.1'
+    const http = createHttp({ service: 'cloud', timeoutMs: 2_000, attempts: 1, isAllowedHost })
+    const session = sessionAt({ url: cloud.url, http })
     await assert.rejects(session.get('network', { path: '/ports' }), expected)
     await http.close()
   })

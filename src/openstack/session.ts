@@ -1,11 +1,11 @@
 /**
  * Authenticated calls to one cloud, with one account in one project. A refused token is renewed once.
  */
-import { hostNotAllowed, urlOf, withoutSlash } from '../contract/url.ts'
+import { notServiceUrl, serviceUrl } from '../contract/url.ts'
 import type { Http, HttpAnswer } from '../http-client/client.ts'
 import { isUnauthorized } from '../http-client/errors.ts'
 import { EndpointError } from './errors.ts'
-import { type Catalog, endpointIn, type Keystone, type Token } from './keystone.ts'
+import { endpointIn, type Keystone, type Token } from './keystone.ts'
 import { type CloudLogin, loginKey } from './login.ts'
 import type { Query } from './paging.ts'
 
@@ -19,8 +19,6 @@ export interface SessionOptions {
   endpoints: Partial<Record<ServiceType, string>>
   interface: string
   region: string
-  /** Hosts that the catalog may name. */
-  isAllowedHost?: (host: string) => boolean
 }
 
 export interface Get {
@@ -44,21 +42,16 @@ export interface Session {
 }
 
 export function createSession(options: SessionOptions): Session {
-  const { keystone, login, services, endpoints, isAllowedHost = () => true } = options
+  const { keystone, login, services, endpoints } = options
 
   async function rootOf(type: ServiceType, signal: AbortSignal | undefined) {
     const token = await keystone.token(login, signal)
     const named = endpoints[type]
-    const url = named ?? fromCatalog(token.catalog, type)
-    return { token, root: versioned(type, url) }
-  }
-
-  function fromCatalog(catalog: Catalog, type: ServiceType): string {
-    const url = endpointIn(catalog, { type, interface: options.interface, region: options.region })
-    const hostname = urlOf(url)?.hostname
-    if (hostname === undefined) throw new EndpointError(`the ${type} endpoint of the catalog is not a URL`)
-    if (isAllowedHost(hostname)) return url
-    throw new EndpointError(`the ${type} endpoint of the catalog, ${hostname}, ${hostNotAllowed}`)
+    const url = named ?? endpointIn(token.catalog, { type, interface: options.interface, region: options.region })
+    const root = serviceUrl(url)
+    if (root === undefined)
+      throw new EndpointError(`the ${type} endpoint${named ? '' : ' of the catalog'} ${notServiceUrl}`)
+    return { token, root: versioned(type, root) }
   }
 
   return {
@@ -96,8 +89,7 @@ function projectOf({ projectId }: Token): string {
 }
 
 /** Neutron with or without `/v2.0`, Nova with `/v2.1` or `/v2.1/{project}`. */
-function versioned(type: ServiceType, url: string): string {
-  const root = withoutSlash(url)
+function versioned(type: ServiceType, root: string): string {
   if (type === 'network') return root.endsWith('/v2.0') ? root : `${root}/v2.0`
   return /\/v2(\.\d+)?(\/|$)/.test(new URL(root).pathname) ? root : `${root}/v2.1`
 }

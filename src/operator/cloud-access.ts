@@ -3,7 +3,8 @@
  */
 import { X509Certificate } from 'node:crypto'
 import type { OpenstackConfig, OpenstackConfigSpec } from '../contract/openstack-config.ts'
-import type { CloudAccount, OpenStackAccess } from '../openstack/cloud.ts'
+import type { SettingName } from '../contract/settings.ts'
+import type { CloudAccount, EndpointOwner, EndpointOwners, OpenStackAccess } from '../openstack/cloud.ts'
 import { type NamedCloud, parseCloudsYaml } from '../openstack/clouds-yaml.ts'
 import type { CloudLogin } from '../openstack/login.ts'
 import type { SyncSettings } from './config.ts'
@@ -41,19 +42,17 @@ export async function cloudSecretFor(
 
 /** A setting of the object takes precedence over the file, and the file over the operator's settings. */
 export function cloudAccess(
-  { metadata }: OpenstackConfig,
+  config: OpenstackConfig,
   settings: SyncSettings,
   { account, cloud }: { account: CloudAccount; cloud?: CloudOverrides },
 ): OpenStackAccess {
   const { origins } = settings
-  if (!cloud) {
-    const namespace = origins.contrabassEndpoint === 'object' ? metadata.namespace : undefined
-    return { settings, account, namespace }
-  }
+  const endpoints = endpointOwners(config, settings, cloud)
+  if (!cloud) return { settings, account, endpoints }
   const { interface: face, region, verify, neutronEndpoint, novaEndpoint } = cloud
   return {
     account,
-    namespace: metadata.namespace,
+    endpoints,
     settings: {
       ...settings,
       openstackInsecureTLS: settings.openstackInsecureTLS || !verify,
@@ -62,6 +61,26 @@ export function cloudAccess(
       ...(neutronEndpoint && origins.openstackNeutronEndpoint !== 'object' && { neutronEndpoint }),
       ...(novaEndpoint && origins.openstackNovaEndpoint !== 'object' && { novaEndpoint }),
     },
+  }
+}
+
+function endpointOwners(
+  { metadata: { namespace = '' } }: OpenstackConfig,
+  { origins }: SyncSettings,
+  cloud: CloudOverrides | undefined,
+): EndpointOwners {
+  const object = { namespace }
+  const named = (name: SettingName, inFile: string | undefined, otherwise: EndpointOwner): EndpointOwner => {
+    if (inFile || origins[name] === 'object') return object
+    return origins[name] === 'environment' ? 'operator' : otherwise
+  }
+  const contrabass = named('contrabassEndpoint', undefined, 'operator')
+  const keystone = cloud || contrabass === object ? object : 'ownContrabass'
+  return {
+    contrabass,
+    keystone,
+    neutron: named('openstackNeutronEndpoint', cloud?.neutronEndpoint, keystone),
+    nova: named('openstackNovaEndpoint', cloud?.novaEndpoint, keystone),
   }
 }
 

@@ -108,5 +108,5 @@ test('the host of Keystone must be allowed', async () => {
   await write(authOf())
   await environment.startOperator({ ...withoutContrabass, ENDPOINT_ALLOWED_HOSTS: 'keystone.example' })
   await environment.create({ cloudSecretRef, credentials })
-  await waitForReady(/clouds\.yaml: the Keystone host 127\.0\.0\.1 is not in ENDPOINT_ALLOWED_HOSTS/)
+  await waitForReady(/^False KeystoneError: keystone: the host 127\.0\.0\.1 is not in ENDPOINT_ALLOWED_HOSTS/)
 })

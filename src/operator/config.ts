@@ -92,7 +92,7 @@ export const processSettings = z.object({
     flag.default(true),
   ),
   ENDPOINT_ALLOWED_HOSTS: describe(
-    'Hosts that objects, Contrabass and catalogs may name, separated by commas. Default: all except link-local addresses.',
+    'Hosts that objects, their clouds.yaml, Contrabass and catalogs may name, separated by commas. Default: all except link-local addresses.',
     list.default([]),
   ),
   NAMESPACE_RULES_FILE: optional(
@@ -245,7 +245,7 @@ function errorIn(name: SettingName, value: unknown): string | undefined {
     return time && Number.isNaN(Date.parse(String(value))) ? 'is not creationTime, none or an RFC 3339 time' : undefined
   }
   if (flags.includes(name)) return 'must be true or false'
-  if (name.endsWith('Endpoint')) return 'is not a URL such as https://host:port'
+  if (name.endsWith('Endpoint')) return 'is not a URL such as https://host:port, without user, query and fragment'
   if (numbers.includes(name)) return 'must be a whole number from 1 to 100'
   if (name === 'openstackEndpointInterface') return 'must be public, internal or admin'
   return 'is invalid'

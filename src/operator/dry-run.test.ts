@@ -5,6 +5,7 @@ import { startStubServer } from '../../test/openstack/stub-server.ts'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { createOpenStackClouds } from '../openstack/clouds.ts'
 import { silent } from '../telemetry/log.ts'
+import { cloudAccess } from './cloud-access.ts'
 import type { ConfigWatch } from './config-watch.ts'
 import { dryRun } from './dry-run.ts'
 import { openPolicy } from './policy.ts'
@@ -34,7 +35,8 @@ test('a cloud that hangs does not keep a dry run beyond the time limit of a sync
     }),
     maxSyncMs: 500,
     sources: () => ({ secret: async () => 'key', ownViolaToken: async () => undefined }),
-    openCloud: (user, _, settings, { account }) => clouds.open({ user, settings, account }),
+    openCloud: (user, config, settings, credentials) =>
+      clouds.open({ user, ...cloudAccess(config, settings, credentials) }),
     violaClients,
     forget: user => void forgotten.push(user),
     claims: () => [],

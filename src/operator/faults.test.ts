@@ -323,7 +323,7 @@ test('a Keystone host that is not allowed gets no password', async () => {
   await using contrabass = await startStubServer(() => ({ status: 200, body: { data: { url, attributes } } }))
   await environment.startOperator({ ENDPOINT_ALLOWED_HOSTS: '127.0.0.1' })
   await environment.create({ settings: { contrabassEndpoint: contrabass.url } })
-  await waitForReady(/^False ContrabassError: contrabass: the Keystone host localhost is not in ENDPOINT_ALLOWED_HOSTS/)
+  await waitForReady(/^False KeystoneError: keystone: the host localhost is not in ENDPOINT_ALLOWED_HOSTS/)
   assert.equal(keystone.requests.length, 0)
 })
 

@@ -96,6 +96,8 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     contrabassCa: await optionalFile(settings.CONTRABASS_CA_FILE),
     openstackCa: await optionalFile(settings.OPENSTACK_CA_FILE),
     isAllowedHost: policy.isAllowedHost,
+    isOwnNamespace: policy.isOwnNamespace,
+    log,
     proxies,
     startCall,
   })

@@ -145,9 +145,31 @@ test('operator 11: a Contrabass of the tenant does not get the clear password to
   }))
   await environment.startOperator(await rulesFile({ [tenant]: { ...everything, hosts: ['127.0.0.1'] } }))
   await environment.create({ namespace: tenant, settings: { contrabassEndpoint: contrabass.url } })
-  await waitForReady(/^False ContrabassError: contrabass: the Keystone host localhost is not/, tenant)
+  await waitForReady(/^False KeystoneError: keystone: the host localhost is not/, tenant)
   assert.deepEqual(attacker.requests, [])
 })
+
+for (const field of ['network_endpoint_override', 'compute_endpoint_override'])
+  test(`${field} of a tenant leads to no host that the rule of its namespace does not list`, async () => {
+    const { cloud, cloudState, startOperator, create } = environment
+    const { user, project } = cloudState
+    const auth = {
+      auth_url: cloud.urls.keystone,
+      ...{ username: user.name, password: user.password, user_domain_name: user.domain },
+      ...{ project_name: project.name, project_domain_name: user.domain },
+    }
+    const content = (endpoint: string) => stringify({ clouds: { mine: { auth, [field]: endpoint } } })
+    await createSecret(tenant, 'cloud', { 'clouds.yaml': content(attackersHost()) })
+    await createSecret(tenant, 'query', { 'clouds.yaml': content(`${cloud.urls.neutron}/delete?all=1&x=`) })
+    const rule = { ...everything, hosts: ['127.0.0.1'] }
+    await startOperator({ ENDPOINT_ALLOWED_HOSTS: '127.0.0.1', ...(await rulesFile({ [tenant]: rule })) })
+    const credentials = { k8sProviderID: clusterId }
+    await create({ namespace: tenant, name: 'host', cloudSecretRef: { name: 'cloud' }, credentials })
+    await create({ namespace: tenant, name: 'query', cloudSecretRef: { name: 'query' }, credentials })
+    await waitForReady(/^False \w+: \w+: the host localhost is not in ENDPOINT_ALLOWED_HOSTS/, tenant, 'host')
+    await waitForReady(/^False ConfigError: .* must be an http or https URL without user, query and/, tenant, 'query')
+    assert.deepEqual(attacker.requests, [])
+  })
 
 test('operator 10: an object does not turn off TLS verification for the token of the operator', async () => {
   const { cert, key } = await certificateAuthority(dir)

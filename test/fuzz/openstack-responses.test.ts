@@ -88,7 +88,7 @@ const token = (to: string) => ({
   },
 })
 
-const aSession = () => sessionAt({ url, http, password, isAllowedHost: host => host === '127.0.0.1' })
+const aSession = () => sessionAt({ url, http, password })
 
 const subnet = { id: 's', name: 'a', network_id: 'n', cidr: '10.0.0.0/24', gateway_ip: '10.0.0.1', host_routes: [] }
 

@@ -3,12 +3,21 @@
  */
 import type { Http } from '../../src/http-client/client.ts'
 import { listenToBus } from '../../src/openstack/bus.ts'
+import type { EndpointOwners } from '../../src/openstack/cloud.ts'
 import { createKeystone } from '../../src/openstack/keystone.ts'
 import { createSession, type Session, type SessionOptions } from '../../src/openstack/session.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import { projectId } from './captured-responses.ts'
 
-export interface SessionAt extends Pick<Partial<SessionOptions>, 'keystone' | 'isAllowedHost'> {
+/** Of an object that names no endpoint. */
+export const ownEndpoints: EndpointOwners = {
+  contrabass: 'operator',
+  keystone: 'ownContrabass',
+  neutron: 'ownContrabass',
+  nova: 'ownContrabass',
+}
+
+export interface SessionAt extends Pick<Partial<SessionOptions>, 'keystone'> {
   url: string
   http: Http
   password?: string

@@ -132,12 +132,12 @@ export const syncReasons = {
   NeutronEndpointError: {
     class: 'attention',
     en: [
-      'The Keystone catalog has no Neutron endpoint for this region and interface.',
-      'Set openstackEndpointRegion, openstackEndpointInterface or openstackNeutronEndpoint, or region_name and interface in the clouds.yaml.',
+      'The Keystone catalog has no Neutron endpoint for this region and interface, or its host is not allowed.',
+      'Set openstackEndpointRegion, openstackEndpointInterface or openstackNeutronEndpoint, or region_name and interface in the clouds.yaml. If its host is not allowed, add it to the hosts of the namespace rule, and to ENDPOINT_ALLOWED_HOSTS if that is set.',
     ],
     ko: [
-      'Keystone 카탈로그에 이 리전과 인터페이스의 Neutron 엔드포인트가 없습니다.',
-      'openstackEndpointRegion, openstackEndpointInterface 또는 openstackNeutronEndpoint를 지정하거나, clouds.yaml의 region_name과 interface를 지정하십시오.',
+      'Keystone 카탈로그에 이 리전과 인터페이스의 Neutron 엔드포인트가 없거나, 그 호스트가 허용되지 않았습니다.',
+      'openstackEndpointRegion, openstackEndpointInterface 또는 openstackNeutronEndpoint를 지정하거나, clouds.yaml의 region_name과 interface를 지정하십시오. 허용되지 않은 호스트라면 네임스페이스 규칙의 hosts에, ENDPOINT_ALLOWED_HOSTS를 설정했다면 그 목록에도 추가하십시오.',
     ],
   },
   NeutronPortError: {

@@ -66,7 +66,7 @@ export function byPreference(a: Candidate, b: Candidate): number {
   return a.match.order - b.match.order || byAge(a.port, b.port)
 }
 
-function byAge(a: Port, b: Port): number {
+export function byAge(a: Port, b: Port): number {
   return byCreation(a, b) || compare(a.macAddress, b.macAddress) || compare(a.id, b.id)
 }
 

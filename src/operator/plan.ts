@@ -7,7 +7,6 @@
  */
 
 import { equalInterfaces, type Interface, interfaceName, maxInterfaces } from '../contract/interfaces.ts'
-import { equalJson } from '../contract/json.ts'
 import { shownName } from '../contract/truncate.ts'
 import { flatMapSteps, type Steps } from '../runtime/event-loop.ts'
 import type { Port, PortSecurity } from './cloud.ts'
@@ -27,6 +26,7 @@ import {
   removalText,
   vmsById,
 } from './removals.ts'
+import { deliveredPorts, possibleUpdates, type Update, unchanged, updateOf, withoutRivals } from './undeliverable.ts'
 import { addressesIn, interfaceOf, type Match, type Refusal, refusalOfNew, type Verdict } from './verdicts.ts'
 
 export interface NodePlan {
@@ -95,7 +95,7 @@ export function* planSteps(observed: Observed): Steps<Plan> {
   ])
   const verdicts = [
     ...newVerdicts,
-    ...(yield* deliveredVerdicts(observed, delivered, onHold)),
+    ...(yield* deliveredVerdicts(observed, delivered, onHold, drafts)),
     ...vmVerdicts(observed, names),
     ...nodeVerdicts(observed),
   ]
@@ -141,12 +141,14 @@ interface Draft {
   instanceId: string
   delivered?: DeliveredNode
   interfaces: Interface[]
+  /** Delivered interfaces that stay as they are, by `identityOf`. */
+  refused: ReadonlyMap<string, Refusal>
   why: string[]
 }
 
 /** The cluster may have an empty config of the node. */
 function newDraft(nodeName: string, instanceId: string, delivered: DeliveredNode | undefined): Draft {
-  return { nodeName, instanceId, interfaces: [], why: [], ...(delivered && { delivered }) }
+  return { nodeName, instanceId, interfaces: [], refused: new Map(), why: [], ...(delivered && { delivered }) }
 }
 
 /** The node as delivered, with our interfaces brought up to date. */
@@ -162,31 +164,24 @@ function draftOf(
     own.map(({ nic }) => nic),
     observed?.renumber,
   )
-  const interfaces = own.flatMap((one, position) => {
+  const updates = own.flatMap((one, position): Update[] => {
     const { outcome } = one
     const nic = numbered[position] ?? one.nic
     if (nic.name !== one.nic.name) why.push(`${one.nic.name} (port ${identityOf(nic)}) becomes ${nic.name}: renumbered`)
     if (outcome.action === 'handOver') {
       why.push(`${nic.name} is handed over to ${outcome.to}`)
-      return [{ ...nic, source: outcome.to }]
+      return [unchanged({ ...nic, source: outcome.to })]
     }
     if (outcome.action === 'remove' && !onHold.has(one)) {
       why.push(`${nic.name} (port ${identityOf(nic)}) is removed: ${outcome.why}`)
       return []
     }
     // Stryker disable next-line ConditionalExpression: only an interface that is kept has a port
-    return [outcome.action === 'keep' && outcome.port && observed ? updated(nic, outcome.port, observed) : nic]
+    const port = outcome.action === 'keep' && observed ? outcome.port : undefined
+    return [port && observed ? updateOf(nic, port, observed) : unchanged(nic)]
   })
   // Stryker disable next-line OptionalChaining: every draft has an interface
-  return { nodeName: node.nodeName, instanceId: own[0]?.vmId ?? '', delivered: node, interfaces, why }
-}
-
-function updated(nic: Interface, port: Port, observed: Observed): Interface {
-  const match = addressesIn(port, observed.subnets)
-  // Stryker disable next-line ConditionalExpression: the port of an interface that is kept has an address
-  if (!('subnet' in match)) return nic
-  const planned = interfaceOf(nic.index, port, match, observed, nic)
-  return equalJson(planned, nic) ? nic : planned
+  return { nodeName: node.nodeName, instanceId: own[0]?.vmId ?? '', delivered: node, ...possibleUpdates(updates), why }
 }
 
 /** Adds new ports to the drafts of their nodes. Returns the verdict on each port that is not delivered yet. */
@@ -196,7 +191,7 @@ function* selectNewPorts(
   names: ReadonlyMap<string, NodeName>,
   drafts: Map<string, Draft>,
 ): Steps<Verdict[]> {
-  const isDelivered = deliveredPorts(all)
+  const isDelivered = deliveredPorts(all, observed.ports)
   const byVm = new Map(all.map(({ vmId, node }) => [vmId, node]))
   // A page that moved while the list was read, or a broken cloud, lists a port twice.
   yield
@@ -230,12 +225,6 @@ function* selectNewPorts(
   })
 }
 
-function deliveredPorts(delivered: readonly DeliveredInterface[]): (port: Port) => boolean {
-  const ids = new Set(delivered.map(({ nic }) => nic.portId))
-  const macAddresses = new Set(delivered.map(({ vmId, nic }) => `${vmId} ${nic.macAddress}`))
-  return port => ids.has(port.id) || macAddresses.has(`${port.serverId} ${port.macAddress}`)
-}
-
 function judge(port: Port, node: DeliveredNode | undefined, observed: Observed): { match?: Match; refusal?: Refusal } {
   if (hasNodeAddress(port, node)) return { refusal: primaryPort }
   const match = addressesIn(port, observed.subnets)
@@ -261,13 +250,19 @@ function addPorts(
   observed: Observed,
 ): Verdict[] {
   const { interfaces } = draft
-  const { assigned, blocked, overflow } = assignIndexes(candidates, { interfaces, subnets: observed.subnets, reserved })
+  const { deliverable, refused } = withoutRivals(candidates, interfaces, observed)
+  const { assigned, blocked, overflow } = assignIndexes(deliverable, {
+    interfaces,
+    subnets: observed.subnets,
+    reserved,
+  })
   for (const { candidate, index } of assigned) {
     const name = interfaceName(index)
     draft.interfaces.push(interfaceOf(index, candidate.port, candidate.match, observed))
     draft.why.push(`port ${candidate.port.id} becomes ${name}`)
   }
   return [
+    ...refused.map((refusal): Verdict => ({ vm: vmId, ...refusal })),
     ...assigned.map(({ candidate, index }) => selected(candidate.port.id, vmId, interfaceName(index))),
     ...blocked.map(({ candidate, by }): Verdict => {
       const message = `${by.name} of ${draft.nodeName} is port ${identityOf(by)} of another subnet`
@@ -291,6 +286,7 @@ function* deliveredVerdicts(
   { ports, vms }: Observed,
   delivered: readonly DeliveredInterface[],
   onHold: ReadonlySet<DeliveredInterface>,
+  drafts: ReadonlyMap<string, Draft>,
 ): Steps<Verdict[]> {
   const serverOfPort = new Map(ports.map(port => [port.id, port.serverId]))
   const byId = vmsById(vms)
@@ -310,7 +306,8 @@ function* deliveredVerdicts(
       const message = `${nic.name} of ${nic.source ?? 'another object'}`
       return [{ portId, vm, reason: 'SelectedByOther', message, name: nic.name }]
     }
-    return [selected(portId, vm, nic.name)]
+    const refusal = drafts.get(node.nodeName)?.refused.get(portId)
+    return [refusal ? { portId, vm, ...refusal, name: nic.name } : selected(portId, vm, nic.name)]
   })
 }
 

@@ -5,7 +5,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { NodeConfig } from '../contract/node-config.ts'
 import { objectName } from '../contract/node-names.ts'
 import type { Route } from '../contract/openapi.ts'
-import { summaryOf } from '../contract/problem.ts'
 import { providerHeader, type ViolaNode, violaNodesPath, violaPath } from '../contract/viola.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type Access, type Caller, providerRight } from '../server/access.ts'
@@ -22,6 +21,7 @@ import { violaApi } from './api.ts'
 import { applyDecisions, isUnreachable, type Outcome } from './apply.ts'
 import { type Cluster, fingerprintOf } from './cluster/cluster.ts'
 import { drainBeforeClose } from './drain.ts'
+import { errorText } from './error-text.ts'
 import { withEditors } from './hand-edits.ts'
 import { belongsTo, otherOwners, planNodeConfigs, toViolaNode } from './plan.ts'
 import { nodesFrom, pageOf } from './request.ts'
@@ -132,7 +132,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const { providerId, caller } = authorizedFor(request)
       const trace = requestTrace(tracer, request.headers['traceparent'])
       const { nodes, errors } = nodesFrom(request.body, providerId)
-      if (errors.length > 0) throw new HttpProblem(400, `invalid body: ${summaryOf(errors)}`, errors)
+      if (errors.length > 0) throw new HttpProblem(400, `invalid body: ${errorText(request.body, errors)}`, errors)
       const force = queryOf(request)['force'] === 'true'
       const outcomes = await inCluster(providerId, async cluster => {
         const { get: existing } = await cluster.observe()

@@ -69,11 +69,14 @@ test('an operator announces a selected port, a port on its way and a connected b
 
 test('verdicts that need attention are those that degrade an OpenstackConfig', () => {
   assert.deepEqual(namesIn('verdict', needsAttention), [
+    'AddressNotUnique',
     'IndexConflict',
     'IndexInUse',
     'LimitReached',
+    'MacNotUnique',
     'NameInvalid',
     'NameNotUnique',
+    'PortInvalid',
     'VmNotFound',
     'VmNotUnique',
   ])

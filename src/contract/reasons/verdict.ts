@@ -25,6 +25,17 @@ export const verdictReasons = {
       nothingToDo.ko,
     ],
   },
+  AddressNotUnique: {
+    class: 'attention',
+    en: [
+      'Another interface of the VM has the same address. The delivered one stays, else that of the older port.',
+      'Give one of the two ports another address in Neutron.',
+    ],
+    ko: [
+      'VM의 다른 인터페이스에 같은 주소가 있습니다. 이미 전달한 인터페이스를 유지하고, 둘 다 새 포트이면 먼저 생성된 포트를 전달합니다.',
+      'Neutron에서 두 포트 중 하나의 주소를 바꾸십시오.',
+    ],
+  },
   BeforeBaseline: {
     class: 'warning',
     en: [
@@ -78,6 +89,17 @@ export const verdictReasons = {
     ko: [
       '노드에 이미 최대 개수인 10개의 인터페이스(번호 0~9)가 있거나, 남은 번호가 spec.subnets의 다른 서브넷에 지정되어 있습니다.',
       '필요 없는 포트를 분리하십시오.',
+    ],
+  },
+  MacNotUnique: {
+    class: 'attention',
+    en: [
+      'Another interface of the VM has the same MAC address. The delivered one stays, else that of the older port.',
+      'Detach one of the two ports, or give it another MAC address in Neutron.',
+    ],
+    ko: [
+      'VM의 다른 인터페이스에 같은 MAC 주소가 있습니다. 이미 전달한 인터페이스를 유지하고, 둘 다 새 포트이면 먼저 생성된 포트를 전달합니다.',
+      '두 포트 중 하나를 분리하거나 Neutron에서 MAC 주소를 바꾸십시오.',
     ],
   },
   NameChanged: {
@@ -144,6 +166,17 @@ export const verdictReasons = {
     class: 'normal',
     en: ['The port has no address in a selected subnet. MultiNIC does not manage it.', nothingToDo.en],
     ko: ['선택한 서브넷의 주소가 포트에 없습니다. MultiNIC은 이 포트를 관리하지 않습니다.', nothingToDo.ko],
+  },
+  PortInvalid: {
+    class: 'attention',
+    en: [
+      'The port, its subnet or its network has a value that no interface can have. A delivered interface stays as it is.',
+      'Correct the value that the message names in Neutron.',
+    ],
+    ko: [
+      '포트, 서브넷 또는 네트워크에 인터페이스로 쓸 수 없는 값이 있습니다. 이미 전달한 인터페이스는 그대로 둡니다.',
+      '메시지에 나온 값을 Neutron에서 고치십시오.',
+    ],
   },
   PortNotBound: {
     class: 'progress',

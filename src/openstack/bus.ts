@@ -26,6 +26,8 @@ export interface BusAccess {
   exchanges: readonly string[]
   /** Without the priority: `notifications` means `notifications.info`, `notifications.error` and so on. */
   topics: readonly string[]
+  /** A tenant names the hosts: it must not learn which of their ports are open. */
+  isOfTenant?: boolean
   /** Name of a queue that survives a restart. Without a name the queue is deleted with the connection. */
   queue?: string | undefined
 }

@@ -120,6 +120,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     enabled: settings.RABBITMQ_EVENTS_ENABLED,
     own: await ownBusOf(settings),
     isAllowedHost: policy.isAllowedHost,
+    isOwnNamespace: policy.isOwnNamespace,
     wake: waker.wake,
     canTarget: snapshots.canTarget,
     metrics,

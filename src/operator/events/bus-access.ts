@@ -24,6 +24,8 @@ export interface AccessDeps {
   own: OwnBus
   /** Hosts that an object of the namespace may name. Without a namespace: hosts of the operator's own Contrabass. */
   isAllowedHost: (host: string, namespace?: string) => boolean
+  /** Whether the operator trusts objects of the namespace. Default: all. */
+  isOwnNamespace?: ((namespace: string) => boolean) | undefined
 }
 
 /** `problem` says why the bus cannot be used. Undefined: no bus is configured. */
@@ -34,11 +36,12 @@ export async function busFor(
   settings: SyncSettings,
   bus: MessageBus | undefined,
   secret: CredentialSources['secret'],
-  { own, isAllowedHost }: AccessDeps,
+  { own, isAllowedHost, isOwnNamespace = () => true }: AccessDeps,
 ): Promise<BusChoice> {
   const configured = settings.rabbitmqUrls
   const { namespace = '' } = config.metadata
   const inNamespace = (host: string) => isAllowedHost(host, namespace)
+  const named = { isAllowedHost: inNamespace, isOfTenant: !isOwnNamespace(namespace) }
   const ref = config.spec.secrets?.rabbitmqSecretRef
   if (ref) {
     const read = (key: string) => secret(namespace, ref.name, key)
@@ -48,7 +51,7 @@ export async function busFor(
       return { problem: `Secret ${ref.name}: RABBITMQ_URLS is missing; add it, or set spec.settings.rabbitmqUrls` }
     const account = { user: (await read('RABBITMQ_USER'))?.trim(), password: (await read('RABBITMQ_PASSWORD'))?.trim() }
     const ca = (await read('RABBITMQ_CA')) ?? own.ca
-    return accessFor(`Secret ${ref.name}`, addresses, account, { settings, own, ca, isAllowedHost: inNamespace })
+    return accessFor(`Secret ${ref.name}`, addresses, account, { settings, own, ca, ...named })
   }
   if (settings.origins.rabbitmqUrls === 'object')
     return {
@@ -58,8 +61,8 @@ export async function busFor(
   const { ca } = own
   if (bus) {
     if (bus.password === undefined) return { problem: 'rabbitMQPw of Contrabass: cannot decrypt it with the key' }
-    const isAllowed = settings.origins.contrabassEndpoint === 'object' ? inNamespace : isAllowedHost
-    return accessFor('rabbitMQUrls of Contrabass', bus.urls, bus, { settings, own, ca, isAllowedHost: isAllowed })
+    const rule = settings.origins.contrabassEndpoint === 'object' ? named : { isAllowedHost }
+    return accessFor('rabbitMQUrls of Contrabass', bus.urls, bus, { settings, own, ca, ...rule })
   }
   if (configured.length === 0) return undefined
   const account = { user: own.user, password: await own.password() }
@@ -74,13 +77,14 @@ interface AccessOptions {
   own: OwnBus
   ca: string | undefined
   isAllowedHost: (host: string) => boolean
+  isOfTenant?: boolean
 }
 
 function accessFor(
   origin: string,
   urls: readonly string[],
   account: { user?: string | undefined; password?: string | undefined },
-  { settings, own, ca, isAllowedHost }: AccessOptions,
+  { settings, own, ca, isAllowedHost, isOfTenant = false }: AccessOptions,
 ): BusChoice {
   const addresses = parseBusAddresses(urls)
   if ('error' in addresses) return { problem: `${origin}: ${addresses.error}` }
@@ -99,6 +103,7 @@ function accessFor(
       exchanges: settings.rabbitmqExchanges,
       topics: settings.rabbitmqTopics,
       queue: own.queue,
+      ...(isOfTenant && { isOfTenant }),
     },
   }
 }

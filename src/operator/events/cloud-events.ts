@@ -223,7 +223,7 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
       const problem = problems.get(key)
       if (problem !== undefined) return { state: 'misconfigured', message: problem }
       const bus = busOf(key)
-      return bus && { ...bus.state, lastEventAt: bus.lastEventAt, lagMs: bus.lagMs }
+      return bus && { ...shownState(bus), lastEventAt: bus.lastEventAt, lagMs: bus.lagMs }
     },
     take: key => ({ ...hints.take(key), busRefused: busOf(key)?.state.state === 'refused' }),
     forget(key) {
@@ -239,6 +239,11 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
       await Promise.all(all.map(({ listener }) => listener.close()))
     },
   }
+}
+
+function shownState({ access, label, state }: Connection): BusState {
+  if (!access.isOfTenant || state.state !== 'unreachable') return state
+  return { state: 'unreachable', message: `${label}: no usable answer; the log of the operator has the details` }
 }
 
 /** Without notifications, ports are found by polling: the operator polls at the fast interval. */

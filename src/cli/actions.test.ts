@@ -53,7 +53,9 @@ before(async () => {
       app.post(planPath, async request => {
         planned = request.body as OpenstackConfig
         if (!planned.spec.vmNames)
-          throw new HttpProblem(400, 'this is not an OpenstackConfig', [{ path: 'spec.vmNames', message: 'needed' }])
+          throw new HttpProblem(400, 'this is not an OpenstackConfig', {
+            errors: [{ path: 'spec.vmNames', message: 'needed' }],
+          })
         return plan
       })
     },

@@ -28,7 +28,7 @@ import {
 import { fieldErrors, longListIn, maxErrors, summaryOf } from '../contract/problem.ts'
 import { type Access, type Caller, providerRight } from '../server/access.ts'
 import type { Certificates } from '../server/certificates.ts'
-import { type EventStream, eventStreams } from '../server/event-stream.ts'
+import { eventStreams } from '../server/event-stream.ts'
 import { limitAddresses } from '../server/rate-limit.ts'
 import { type Handler, isNotModified, nextLink, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
@@ -37,6 +37,7 @@ import type { Log } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { readRight, verdictsRight } from './access.ts'
 import { interfacesPath, inventoryApi, inventoryPath, maxEntries, maxId, maxPageSize, rootPath } from './api.ts'
+import { createChangeFeed } from './change-feed.ts'
 import { csvOf } from './csv.ts'
 import { serveDashboard } from './dashboard.ts'
 import {
@@ -71,7 +72,8 @@ export interface InventoryAppOptions {
 
 /** No list of a record is longer: interfaces, their addresses and their routes. */
 const maxListLength = 100
-const retryMs = 2_000
+/** Each page of the dashboard has one, and each `multinic` command that watches. */
+const maxStreams = { perCaller: 20, inTotal: 500 }
 
 export function createInventoryApp({
   store,
@@ -97,7 +99,8 @@ export function createInventoryApp({
     return metrics.text()
   }
   if (rateLimit > 0) limitAddresses(app, rateLimit)
-  const streams = eventStreams(app)
+  const streams = eventStreams(app, maxStreams)
+  const feed = createChangeFeed(store, log)
   const callers = new WeakMap<FastifyRequest, Caller>()
 
   /** A caller for all providers is one review; any other caller needs the right on each provider of the records. */
@@ -241,11 +244,12 @@ export function createInventoryApp({
     [`get ${rootPath}/events`]: async (request, reply) => {
       const header = request.headers['last-event-id']
       const query = { ...queryValues(request), ...(typeof header === 'string' ? { after: header } : {}) }
-      const newest = (await store.history({ limit: 1 }))[0]?.id ?? 0
-      // An ID above the newest comes from a lost database; without the limit the caller would miss new entries.
-      const after = Math.min(integerValue(query, 'after', 0, maxId) ?? newest, newest)
-      const stream = streams.open(reply, () => authorize({ method: 'get', path: `${rootPath}/events` }, request, reply))
-      await streamHistory(store, log, optionalValue('providerId', query), after, stream)
+      const after = integerValue(query, 'after', 0, maxId)
+      const { by, user } = callers.get(request) as Caller
+      const caller = by === 'anonymous' ? request.ip : user
+      const open = () =>
+        streams.open(reply, () => authorize({ method: 'get', path: `${rootPath}/events` }, request, reply), caller)
+      await feed.follow(open, { after, ...optionalValue('providerId', query) })
     },
 
     [`put ${recordsPath}`]: async (request, reply) => {
@@ -301,7 +305,10 @@ export function createInventoryApp({
     if (route.path !== sessionPath) await authorize(route, request, reply)
   })
   serveDashboard(app, webDir, log)
-  app.addHook('onClose', () => access.close())
+  app.addHook('onClose', async () => {
+    feed.close()
+    await access.close()
+  })
   return app
 }
 
@@ -337,41 +344,7 @@ function writesFrom(body: unknown): Writes {
     records: valid('records', records ?? [], inventoryWrite, maxListLength),
     ...(verdicts && { verdicts: valid('verdicts', verdicts, verdictWrite, maxVerdictsPerWrite) }),
   }
-  if (errors.length > 0) throw new HttpProblem(400, `invalid body: ${summaryOf(errors)}`, errors.slice(0, maxErrors))
+  if (errors.length > 0)
+    throw new HttpProblem(400, `invalid body: ${summaryOf(errors)}`, { errors: errors.slice(0, maxErrors) })
   return writes
-}
-
-/** Sends every history entry after `after`, in order, until the reader disconnects. */
-async function streamHistory(
-  store: Store,
-  log: Log,
-  filter: { providerId?: string },
-  after: number,
-  stream: EventStream,
-): Promise<void> {
-  let wake = () => {}
-  const stop = store.subscribe(() => wake())
-  stream.done.addEventListener('abort', () => wake(), { once: true })
-  let last = after
-  while (!stream.done.aborted) {
-    const woken = new Promise<void>(resolve => {
-      wake = resolve
-    })
-    try {
-      const entries = await store.history({ ...filter, after: last, limit: 500 })
-      for (const entry of entries) {
-        stream.send(entry.what, entry, String(entry.id))
-        await stream.drained()
-      }
-      last = entries.at(-1)?.id ?? last
-      if (entries.length < 500) await woken
-    } catch (error) {
-      // Nothing is lost: the next attempt resumes after the same entry.
-      log.warn('event stream waits for the database', { error })
-      const later = setTimeout(wake, retryMs)
-      await woken
-      clearTimeout(later)
-    }
-  }
-  stop()
 }

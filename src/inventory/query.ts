@@ -78,7 +78,7 @@ export function singleProvider(nodeName: string, providerIds: readonly string[])
     throw new HttpProblem(
       400,
       `providerId required: several providers have a node ${nodeName}: ${providerIds.join(', ')}`,
-      [{ path: 'providerId', message: 'required: several providers have a node of this name' }],
+      { errors: [{ path: 'providerId', message: 'required: several providers have a node of this name' }] },
     )
   const [providerId] = providerIds
   if (providerId === undefined) throw new HttpProblem(404, 'not found')

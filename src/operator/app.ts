@@ -77,12 +77,12 @@ export function serveOperatorApi(app: FastifyInstance, deps: () => OperatorApiDe
   const callers = new WeakMap<FastifyRequest, Caller>()
 
   const handlers: Record<string, Handler> = {
-    [`post ${planPath}`]: async (request, reply) => {
+    [`post ${planPath}`]: async request => {
       const tooLong = longListIn(request.body, maxListLength)
-      if (tooLong) throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', [tooLong])
+      if (tooLong) throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', { errors: [tooLong] })
       const parsed = openstackConfig.safeParse(request.body)
       if (!parsed.success)
-        throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', fieldErrors(parsed.error))
+        throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', { errors: fieldErrors(parsed.error) })
       const config = parsed.data as OpenstackConfig
       const { namespace } = config.metadata
       if (!namespace) throw new HttpProblem(400, 'metadata.namespace is required')
@@ -90,7 +90,7 @@ export function serveOperatorApi(app: FastifyInstance, deps: () => OperatorApiDe
       const caller = callers.get(request) as Caller
       for (const right of planRights(config)) await access.requireKnown(caller, right)
       const { dryRun, planLimit } = deps() ?? starting()
-      return planLimit.run({ user: caller.user, namespace }, reply, () => planOf(config, dryRun))
+      return planLimit.run({ user: caller.user, namespace }, () => planOf(config, dryRun))
     },
   }
   // Runs before the body is read.

@@ -2,7 +2,6 @@
  * Limits dry runs, which cost several requests to the cloud each: by caller, by namespace and in total. One for all
  * addresses that serve plans. A namespace uses at most half of what the others leave: its plans may hang.
  */
-import type { FastifyReply } from 'fastify'
 import { createRateLimit } from '../server/rate-limit.ts'
 import { HttpProblem } from '../server/server.ts'
 import { isFair } from './fair-share.ts'
@@ -15,7 +14,7 @@ export interface PlanCaller {
 
 export interface PlanLimit {
   /** Throws a 429 instead of doing the work. */
-  run<T>(caller: PlanCaller, reply: FastifyReply, work: () => Promise<T>): Promise<T>
+  run<T>(caller: PlanCaller, work: () => Promise<T>): Promise<T>
 }
 
 const maxRunning = 10
@@ -26,13 +25,13 @@ export function createPlanLimit(perMinute = 30): PlanLimit {
   /** Plans that run, by namespace. */
   const running = new Map<string, number>()
   return {
-    async run({ user, namespace }, reply, work) {
-      rate.take(user, reply)
+    async run({ user, namespace }, work) {
+      rate.take(user)
       const own = running.get(namespace) ?? 0
       const all = [...running.values()].reduce((sum, count) => sum + count, 0)
       if (all >= maxRunning || !isFair(own, all, maxRunning)) {
-        reply.header('retry-after', 5)
-        throw new HttpProblem(429, `${all} plans are running, ${own} of namespace ${namespace}; retry later`)
+        const text = `${all} plans are running, ${own} of namespace ${namespace}; retry later`
+        throw new HttpProblem(429, text, { retryAfterSeconds: 5 })
       }
       running.set(namespace, own + 1)
       try {

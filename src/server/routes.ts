@@ -50,7 +50,7 @@ function checkQuery({ query = {} }: Route, given: Record<string, string | undefi
     if (known === undefined) {
       const names = Object.keys(query).join(', ')
       const message = `unknown query parameter ${JSON.stringify(name)}; ${names ? `use ${names}` : 'there are none'}`
-      throw new HttpProblem(400, message, [{ path: name, message: 'unknown' }])
+      throw new HttpProblem(400, message, { errors: [{ path: name, message: 'unknown' }] })
     }
     const values = typeof known === 'string' ? undefined : (known.schema['enum'] as string[] | undefined)
     if (value && values && !values.includes(value))

@@ -26,11 +26,18 @@ import { measureRequests, type ServerMetrics } from './request-metrics.ts'
 export class HttpProblem extends Error {
   readonly status: number
   readonly errors: Problem['errors']
+  /** Sent as Retry-After. */
+  readonly retryAfterSeconds: number | undefined
 
-  constructor(status: number, detail: string, errors?: Problem['errors']) {
+  constructor(
+    status: number,
+    detail: string,
+    { errors, retryAfterSeconds }: { errors?: Problem['errors']; retryAfterSeconds?: number } = {},
+  ) {
     super(detail)
     this.status = status
     this.errors = errors
+    this.retryAfterSeconds = retryAfterSeconds
   }
 }
 
@@ -83,7 +90,8 @@ export function createApp(options: AppOptions): FastifyInstance {
     if (status >= 500) log.error('request failed', { method: request.method, path: pathOf(request.url), error })
     const detail =
       status >= 500 && !(error instanceof HttpProblem) ? 'internal error; see the log of the server' : messageOf(error)
-    const errors = error instanceof HttpProblem ? error.errors : undefined
+    const { errors, retryAfterSeconds } = error instanceof HttpProblem ? error : {}
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
     // The rest of a body that was not read would be taken for the next request.
     if (!request.raw.complete) reply.header('connection', 'close')
     return reply

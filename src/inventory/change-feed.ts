@@ -1,0 +1,185 @@
+/**
+ * Sends the history to event streams as it grows.
+ *
+ * Each new entry is read and serialized once, and the same bytes go to every listener that is up to date. A listener that is
+ * behind reads pages of its own until it is up to date. Listeners do so one after the other and give way to requests: neither
+ * their number nor their speed slows down writes.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { HistoryEntry } from '../contract/inventory.ts'
+import { giveWay, nextTurn } from '../runtime/event-loop.ts'
+import { type EventStream, eventText } from '../server/event-stream.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Store } from './store.ts'
+
+export interface ChangeFeed {
+  /** Sends every entry after `after`, by default every new one, in order. Opens the stream when the database has answered. */
+  follow(open: () => EventStream, filter: { after?: number | undefined; providerId?: string }): Promise<void>
+  close(): void
+}
+
+interface Listener {
+  stream: EventStream
+  providerId?: string
+  /** It has every entry up to this one, and those that were sent since it is up to date. */
+  position: number
+}
+
+/** An entry of a node with ten interfaces takes about 10 KiB. */
+const pageSize = 20
+const retryMs = 2_000
+/** While several listeners catch up, their reads take at most a fifth of the time. */
+const [restFactor, maxRestMs] = [4, 50]
+
+export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, log: Log): ChangeFeed {
+  const closed = new AbortController()
+  /** Those that have every entry up to `last`. */
+  const upToDate = new Set<Listener>()
+  let last = 0
+  let [isReading, isBehind] = [false, false]
+  let lastPage: Promise<unknown> = Promise.resolve()
+  let waiting = 0
+  const stop = store.subscribe(() => {
+    isBehind = true
+    void readNew()
+  })
+
+  async function readNew(): Promise<void> {
+    if (isReading) return
+    isReading = true
+    while (isBehind && upToDate.size > 0 && !closed.signal.aborted) {
+      isBehind = false
+      try {
+        const after = last
+        const entries = await store.history({ after, limit: pageSize })
+        await sendNew(entries, after)
+        if (entries.length === pageSize) isBehind = true
+        // Clients that read get the time to do it.
+        await nextTurn()
+      } catch (error) {
+        isBehind = true
+        await waitForDatabase(error)
+      }
+    }
+    isReading = false
+  }
+
+  async function sendNew(entries: readonly HistoryEntry[], after: number): Promise<void> {
+    const events: Event[] = []
+    for (const entry of entries) {
+      events.push(eventOf(entry))
+      await giveWay()
+    }
+    // The database was restored meanwhile: these entries may be gone.
+    if (last !== after) return
+    const bytes = new Map<string, Buffer>()
+    const listeners = [...upToDate]
+    // A listener that joins from here on has these entries.
+    last = entries.at(-1)?.id ?? last
+    for (const listener of listeners) {
+      const from = Math.max(after, listener.position)
+      if (listener.stream.isFull) {
+        upToDate.delete(listener)
+        void catchUp(listener, from)
+        continue
+      }
+      const key = JSON.stringify([from, listener.providerId])
+      const wanted = bytes.get(key) ?? bytesOf(events, from, listener.providerId)
+      bytes.set(key, wanted)
+      if (wanted.length > 0) listener.stream.write(wanted)
+      await giveWay()
+    }
+  }
+
+  async function catchUp(listener: Listener, after: number): Promise<void> {
+    const { stream } = listener
+    listener.position = after
+    for (;;) {
+      await stream.drained()
+      if (stream.done.aborted || closed.signal.aborted) return
+      if (listener.position >= last) break
+      listener.position = await inOrder(() => sendPage(listener))
+    }
+    upToDate.add(listener)
+    // There may be changes that nobody was up to date for.
+    void readNew()
+  }
+
+  /** Returns the ID up to which the listener has all entries. */
+  async function sendPage({ stream, providerId, position }: Listener): Promise<number> {
+    if (stream.done.aborted) return position
+    const until = last
+    const filter = { after: position, before: until + 1, limit: pageSize }
+    try {
+      const entries = await store.history({ ...filter, ...(providerId !== undefined && { providerId }) })
+      for (const entry of entries) {
+        stream.write(eventOf(entry).text)
+        if (stream.isFull) await nextTurn()
+        // The rest is read again later: a slow listener keeps nothing in memory.
+        if (stream.isFull) return entry.id
+        await giveWay()
+      }
+      return entries.length < pageSize ? until : (entries.at(-1)?.id ?? until)
+    } catch (error) {
+      await waitForDatabase(error)
+      return position
+    }
+  }
+
+  /** Many that reconnect at once must not keep requests waiting. */
+  function inOrder<T>(read: () => Promise<T>): Promise<T> {
+    waiting++
+    const result = lastPage.then(async () => {
+      const startedAt = performance.now()
+      try {
+        return await read()
+      } finally {
+        waiting--
+        if (waiting > 0) await sleep(Math.min(maxRestMs, restFactor * (performance.now() - startedAt)))
+      }
+    })
+    lastPage = result.catch(() => {})
+    return result
+  }
+
+  /** Nothing is lost: the next attempt resumes after the same entry. */
+  async function waitForDatabase(error: unknown): Promise<void> {
+    if (closed.signal.aborted) return
+    log.warn('event streams wait for the database', { error })
+    await sleep(retryMs, undefined, { signal: closed.signal }).catch(() => {})
+  }
+
+  return {
+    async follow(open, { after, providerId }) {
+      const newest = (await store.history({ limit: 1 }))[0]?.id ?? 0
+      // The database was restored, or nobody needs the entries since.
+      if (newest < last || upToDate.size === 0) last = newest
+      const stream = open()
+      // An ID above the newest comes from a lost database; without the limit the caller would miss new entries.
+      const position = Math.min(after ?? newest, newest)
+      const listener: Listener = { stream, position, ...(providerId !== undefined && { providerId }) }
+      stream.done.addEventListener('abort', () => upToDate.delete(listener), { once: true })
+      void catchUp(listener, position)
+    },
+    close() {
+      closed.abort()
+      stop()
+    },
+  }
+}
+
+interface Event {
+  id: number
+  providerId: string | undefined
+  text: string
+}
+
+function eventOf(entry: HistoryEntry): Event {
+  const { providerId } = entry.after ?? entry.before ?? {}
+  return { id: entry.id, providerId, text: eventText(entry.what, entry, String(entry.id)) }
+}
+
+function bytesOf(events: readonly Event[], after: number, providerId: string | undefined): Buffer {
+  const wanted = events.filter(one => one.id > after && (providerId === undefined || one.providerId === providerId))
+  return Buffer.from(wanted.map(({ text }) => text).join(''))
+}

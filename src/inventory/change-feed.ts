@@ -21,15 +21,13 @@ export interface ChangeFeed {
 interface Listener {
   stream: EventStream
   providerId?: string
-  /** It has every entry up to this one, and those that were sent since it is up to date. */
-  position: number
 }
 
 /** An entry of a node with ten interfaces takes about 10 KiB. */
 const pageSize = 20
 const retryMs = 2_000
-/** While several listeners catch up, their reads take at most a fifth of the time. */
-const [restFactor, maxRestMs] = [4, 50]
+/** Each piece of work is followed by four times its duration for requests. */
+const [restFactor, maxRestMs] = [4, 100]
 
 export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, log: Log): ChangeFeed {
   const closed = new AbortController()
@@ -49,13 +47,14 @@ export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, lo
     isReading = true
     while (isBehind && upToDate.size > 0 && !closed.signal.aborted) {
       isBehind = false
+      const startedAt = performance.now()
       try {
         const after = last
         const entries = await store.history({ after, limit: pageSize })
-        await sendNew(entries, after)
+        if (entries.length > 0) await sendNew(entries, after)
+        else last = Math.min(last, await newestId())
         if (entries.length === pageSize) isBehind = true
-        // Clients that read get the time to do it.
-        await nextTurn()
+        await rest(startedAt)
       } catch (error) {
         isBehind = true
         await waitForDatabase(error)
@@ -72,33 +71,32 @@ export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, lo
     }
     // The database was restored meanwhile: these entries may be gone.
     if (last !== after) return
-    const bytes = new Map<string, Buffer>()
+    const bytes = new Map<string | undefined, Buffer>()
     const listeners = [...upToDate]
     // A listener that joins from here on has these entries.
     last = entries.at(-1)?.id ?? last
     for (const listener of listeners) {
-      const from = Math.max(after, listener.position)
-      if (listener.stream.isFull) {
+      const { stream, providerId } = listener
+      if (stream.isFull) {
         upToDate.delete(listener)
-        void catchUp(listener, from)
+        void catchUp(listener, after)
         continue
       }
-      const key = JSON.stringify([from, listener.providerId])
-      const wanted = bytes.get(key) ?? bytesOf(events, from, listener.providerId)
-      bytes.set(key, wanted)
-      if (wanted.length > 0) listener.stream.write(wanted)
+      const wanted = bytes.get(providerId) ?? bytesOf(events, providerId)
+      bytes.set(providerId, wanted)
+      if (wanted.length > 0) stream.write(wanted)
       await giveWay()
     }
   }
 
   async function catchUp(listener: Listener, after: number): Promise<void> {
     const { stream } = listener
-    listener.position = after
+    let position = after
     for (;;) {
       await stream.drained()
       if (stream.done.aborted || closed.signal.aborted) return
-      if (listener.position >= last) break
-      listener.position = await inOrder(() => sendPage(listener))
+      if (position >= last) break
+      position = await inOrder(() => sendPage(listener, position))
     }
     upToDate.add(listener)
     // There may be changes that nobody was up to date for.
@@ -106,10 +104,10 @@ export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, lo
   }
 
   /** Returns the ID up to which the listener has all entries. */
-  async function sendPage({ stream, providerId, position }: Listener): Promise<number> {
-    if (stream.done.aborted) return position
+  async function sendPage({ stream, providerId }: Listener, after: number): Promise<number> {
+    if (stream.done.aborted) return after
     const until = last
-    const filter = { after: position, before: until + 1, limit: pageSize }
+    const filter = { after, before: until + 1, limit: pageSize }
     try {
       const entries = await store.history({ ...filter, ...(providerId !== undefined && { providerId }) })
       for (const entry of entries) {
@@ -122,7 +120,7 @@ export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, lo
       return entries.length < pageSize ? until : (entries.at(-1)?.id ?? until)
     } catch (error) {
       await waitForDatabase(error)
-      return position
+      return after
     }
   }
 
@@ -135,7 +133,7 @@ export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, lo
         return await read()
       } finally {
         waiting--
-        if (waiting > 0) await sleep(Math.min(maxRestMs, restFactor * (performance.now() - startedAt)))
+        if (waiting > 0) await rest(startedAt)
       }
     })
     lastPage = result.catch(() => {})
@@ -149,17 +147,22 @@ export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, lo
     await sleep(retryMs, undefined, { signal: closed.signal }).catch(() => {})
   }
 
+  async function newestId(): Promise<number> {
+    return (await store.history({ limit: 1 }))[0]?.id ?? 0
+  }
+
   return {
     async follow(open, { after, providerId }) {
-      const newest = (await store.history({ limit: 1 }))[0]?.id ?? 0
-      // The database was restored, or nobody needs the entries since.
-      if (newest < last || upToDate.size === 0) last = newest
+      if (upToDate.size === 0 || (after ?? 0) > last) {
+        const newest = await newestId()
+        // Nobody needs the entries since, or the database was restored.
+        if (upToDate.size === 0 || newest < last) last = newest
+      }
       const stream = open()
-      // An ID above the newest comes from a lost database; without the limit the caller would miss new entries.
-      const position = Math.min(after ?? newest, newest)
-      const listener: Listener = { stream, position, ...(providerId !== undefined && { providerId }) }
+      const listener: Listener = { stream, ...(providerId !== undefined && { providerId }) }
       stream.done.addEventListener('abort', () => upToDate.delete(listener), { once: true })
-      void catchUp(listener, position)
+      // An ID above the newest comes from a lost database; without the limit the caller would miss new entries.
+      void catchUp(listener, Math.min(after ?? last, last))
     },
     close() {
       closed.abort()
@@ -168,18 +171,21 @@ export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, lo
   }
 }
 
+function rest(startedAt: number): Promise<void> {
+  return sleep(Math.min(maxRestMs, restFactor * (performance.now() - startedAt)))
+}
+
 interface Event {
-  id: number
   providerId: string | undefined
   text: string
 }
 
 function eventOf(entry: HistoryEntry): Event {
   const { providerId } = entry.after ?? entry.before ?? {}
-  return { id: entry.id, providerId, text: eventText(entry.what, entry, String(entry.id)) }
+  return { providerId, text: eventText(entry.what, entry, String(entry.id)) }
 }
 
-function bytesOf(events: readonly Event[], after: number, providerId: string | undefined): Buffer {
-  const wanted = events.filter(one => one.id > after && (providerId === undefined || one.providerId === providerId))
+function bytesOf(events: readonly Event[], providerId: string | undefined): Buffer {
+  const wanted = events.filter(one => providerId === undefined || one.providerId === providerId)
   return Buffer.from(wanted.map(({ text }) => text).join(''))
 }

@@ -10,6 +10,7 @@ const all = sources('web/**/*.{ts,tsx}').filter(
 /** Free of dependencies, so they run in a browser. */
 const runnable = [
   'src/contract/agent-rollout.ts',
+  'src/contract/csv.ts',
   'src/contract/reasons/',
   'src/contract/interface-fields.ts',
   'src/contract/observation.ts',

@@ -87,10 +87,7 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset, i
 }
 
 function withSecurityHeaders(reply: FastifyReply): FastifyReply {
-  return reply
-    .header('content-security-policy', policy)
-    .header('x-content-type-options', 'nosniff')
-    .header('referrer-policy', 'no-referrer')
+  return reply.header('content-security-policy', policy).header('referrer-policy', 'no-referrer')
 }
 
 const fallbackPage = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>MultiNIC inventory</title>

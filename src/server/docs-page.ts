@@ -1,6 +1,7 @@
 /**
  * The documentation of an API as one HTML page, from its OpenAPI document. No script and no external resource.
  */
+import { createHash } from 'node:crypto'
 
 interface Parameter {
   name: string
@@ -22,6 +23,15 @@ a{color:var(--accent)}code{font:12px/1.5 ui-monospace,Menlo,Consolas,monospace;o
 nav ul{list-style:none;padding:0;display:grid;gap:2px}nav a{text-decoration:none}section{border:1px solid var(--line);border-radius:10px;padding:1rem;margin:1rem 0}
 .method{display:inline-block;min-width:3rem;font-weight:600;color:var(--accent)}.scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13px;margin-top:.5rem}th{text-align:left;font-weight:500;color:var(--dim)}td,th{padding:.25rem .75rem .25rem 0;border-top:1px solid var(--line);vertical-align:top}
 pre{background:var(--soft);border-radius:6px;padding:.5rem .75rem;overflow-x:auto;margin:.5rem 0 0}`
+
+/** The page has this style and nothing else that a browser would load or run. */
+export const docsPolicy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
 
 export function docsPage(openapi: Record<string, unknown>): string {
   const info = openapi['info'] as { title: string; description: string; version: string }

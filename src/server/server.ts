@@ -19,7 +19,7 @@ import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
 import type { Certificates } from './certificates.ts'
-import { docsPage } from './docs-page.ts'
+import { docsPage, docsPolicy } from './docs-page.ts'
 import { measureRequests, type ServerMetrics } from './request-metrics.ts'
 
 /** Thrown by a handler to respond with a problem. */
@@ -78,6 +78,13 @@ function noSchemas(): never {
   throw new Error('routes must not have JSON schemas')
 }
 
+/** No browser takes an answer for another type than it has, or shows it in the page of another site. */
+const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
 /** Enough for the largest body over a slow link. */
 const defaultTimeouts = { headersMs: 10_000, requestMs: 30_000 }
 
@@ -105,6 +112,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     // Errors before routing, such as a URL that cannot be decoded.
     frameworkErrors(error, request, reply) {
       // Hooks do not run for these.
+      reply.headers(securityHeaders)
       measure?.(request, reply)
       failed(error, request, reply)
     },
@@ -117,6 +125,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     routerOptions: { maxParamLength: 253 * 12 },
   }
   const app: FastifyInstance = Fastify(server)
+  app.addHook('onRequest', async (_request, reply) => void reply.headers(securityHeaders))
   const measure = metrics && measureRequests(app, metrics)
   if (certificates && app.server instanceof TlsServer) certificates.follow(app.server)
   app.addHook('onClose', async () => certificates?.close())
@@ -158,7 +167,9 @@ export function createApp(options: AppOptions): FastifyInstance {
     }
     app.get('/openapi.json', async (_request, reply) => reply.type('application/json').send(pages().json))
     app.get('/openapi.yaml', async (_request, reply) => reply.type('application/yaml').send(pages().yaml))
-    app.get('/docs', async (_request, reply) => reply.type('text/html; charset=utf-8').send(pages().html))
+    app.get('/docs', async (_request, reply) =>
+      reply.header('content-security-policy', docsPolicy).type('text/html; charset=utf-8').send(pages().html),
+    )
   }
   return app
 }

@@ -1,6 +1,7 @@
 /**
  * The inventory API as the dashboard uses it: sign-in, records in pages, history, search, and the stream of changes.
  */
+import { csvText } from '../../src/contract/csv.ts'
 import type {
   Deviation,
   HistoryEntry,
@@ -146,10 +147,7 @@ export async function downloadCsv({ providerId, at }: { providerId?: string | un
 
 /** Saves the rows of a screen as CSV. */
 export function saveCsv(rows: readonly (readonly string[])[], name: string): void {
-  // A spreadsheet runs a cell that starts like a formula: a leading apostrophe makes it text.
-  const cell = (text: string) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`
-  const lines = rows.map(row => `${row.map(cell).join(',')}\r\n`)
-  saveFile(new Blob(lines, { type: 'text/csv;charset=utf-8' }), name)
+  saveFile(new Blob([csvText(rows)], { type: 'text/csv;charset=utf-8' }), name)
 }
 
 function saveFile(content: Blob, name: string): void {

@@ -135,10 +135,8 @@ export function openData(): DataSource {
       update({ error: '', lastContact: Date.now() })
       await loadVerdicts()
     } catch (cause) {
-      const isUnauthorized = cause instanceof ApiError && (cause.status === 401 || cause.status === 403)
-      const error = cause instanceof Error ? cause.message : String(cause)
-      if (isUnauthorized) update({ phase: 'unauthorized', error })
-      else update({ phase: records.size > 0 ? 'ready' : 'unreachable', error })
+      if (isUnauthorized(cause)) update({ phase: 'unauthorized', error: cause.message })
+      else update({ phase: records.size > 0 ? 'ready' : 'unreachable', error: messageOf(cause) })
     }
   }
 
@@ -180,6 +178,7 @@ export function openData(): DataSource {
 
   async function followChanges(): Promise<void> {
     for (let attempts = 0; ; attempts++) {
+      let needsSignIn = false
       try {
         const onOpen = () => {
           if (attempts > 0 && data.phase !== 'ready') void load()
@@ -190,12 +189,16 @@ export function openData(): DataSource {
           lastId = id || lastId
           addEntry(parseShown<HistoryEntry>(text))
         }
-      } catch {}
+      } catch (cause) {
+        needsSignIn = isUnauthorized(cause)
+        if (isUnauthorized(cause)) update({ phase: 'unauthorized', error: cause.message })
+      }
       if (data.live === 'on') update({ lastContact: Date.now() })
       update({ live: 'off' })
       await new Promise<void>(resolve => {
         endBackoff = resolve
-        setTimeout(resolve, Math.min(15_000, 500 * 2 ** Math.min(attempts, 5)))
+        // Without a new token the answer would be the same.
+        if (!needsSignIn) setTimeout(resolve, Math.min(15_000, 500 * 2 ** Math.min(attempts, 5)))
       })
       update({ live: 'connecting' })
     }
@@ -225,4 +228,12 @@ export function openData(): DataSource {
       void load()
     },
   }
+}
+
+function isUnauthorized(cause: unknown): cause is ApiError {
+  return cause instanceof ApiError && (cause.status === 401 || cause.status === 403)
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
 }

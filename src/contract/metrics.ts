@@ -159,6 +159,10 @@ export const metricCatalogue = {
   },
   inventory: {
     inventory_database_up: gauge('1 while the database is reachable.', none),
+    inventory_database_writable: gauge(
+      '0 after a failed write, until one succeeds: the database is read-only, full or locked.',
+      none,
+    ),
     inventory_writes_total: counter('Records written.', none),
     multinic_port_ready_seconds: histogram(
       'Time from the first sight of a port to each of its stages, of ports that reached the last one.',

@@ -90,12 +90,18 @@ export function createInventoryApp({
     log,
     metrics: { ...metrics, text: metricsText },
     ready: () => (store.problem() === undefined ? [] : [`database: ${store.problem()}`]),
-    warnings: access.warnings,
+    warnings: () => [...access.warnings(), ...writeWarnings()],
     api: inventoryApi,
     certificates,
   })
+  /** A database that cannot be reached has its own message. */
+  function writeWarnings(): string[] {
+    const problem = store.problem() === undefined ? store.writeProblem() : undefined
+    return problem === undefined ? [] : [`database: writes fail and are answered with 503: ${problem}`]
+  }
   function metricsText(): Promise<string> {
     metrics.set('inventory_database_up', Number(store.problem() === undefined))
+    metrics.set('inventory_database_writable', Number(store.writeProblem() === undefined))
     return metrics.text()
   }
   if (rateLimit > 0) limitAddresses(app, rateLimit)

@@ -4,14 +4,27 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { DEFAULT_MIGRATION_TABLE, type Migration, Migrator } from 'kysely/migration'
 import { explain } from '../runtime/errors.ts'
+import { HttpProblem } from '../server/server.ts'
 import { migrations } from './migrations/all.ts'
 import type { Reader } from './prepared.ts'
 import type { Tables } from './schema.ts'
 
 export type Database = Kysely<Tables>
 
+/** The database cannot do it now, and may later: unreachable, read-only, full or locked. */
+export class DatabaseUnavailable extends HttpProblem {
+  readonly why: string
+
+  constructor(why: string) {
+    super(503, `inventory database unavailable: ${why}`, { retryAfterSeconds: 5 })
+    this.why = why
+  }
+}
+
 export interface Engine extends Reader {
-  /** Call first in every transaction that writes: only one writer runs at a time. */
+  /** Runs the work in a transaction that may write. Waits for other processes, and keeps the order of the calls. */
+  transaction<T>(work: (tx: Transaction<Tables>) => Promise<T>): Promise<T>
+  /** Call first in every transaction that takes IDs: only one writer runs at a time. */
   lockForWrite(tx: Transaction<Tables>): Promise<void>
   /** Call last in a transaction that changed something: the commit notifies the other processes. */
   notifyReplicas(tx: Transaction<Tables>): Promise<void>

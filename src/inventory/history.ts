@@ -2,7 +2,7 @@
  * History entries, the state at a past time, and the retention of history.
  */
 import type { HistoryEntry, InventoryRecord } from '../contract/inventory.ts'
-import type { Database } from './database.ts'
+import type { Database, Engine } from './database.ts'
 import { documentHints, type Filter, matchesFilter } from './filter.ts'
 import { deleteHoldingsBefore } from './holdings.ts'
 import { entryFrom } from './rows.ts'
@@ -82,8 +82,8 @@ export async function providersOf(db: Database, nodeName: string): Promise<strin
 }
 
 /** Deletes older entries, except those that still describe a node at that time. Returns the number of deleted entries. */
-export async function deleteHistoryBefore(db: Database, time: string): Promise<number> {
-  return db.transaction().execute(async tx => {
+export async function deleteHistoryBefore({ transaction }: Engine, time: string): Promise<number> {
+  return transaction(async tx => {
     const needed = newestEntries(tx, time)
     const { numDeletedRows } = await tx
       .deleteFrom('history')

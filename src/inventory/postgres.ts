@@ -9,9 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from 'kysely'
 import pg from 'pg'
 import { messageOf } from '../runtime/errors.ts'
-import { HttpProblem } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
-import { type Database, type Engine, migrate } from './database.ts'
+import { type Database, DatabaseUnavailable, type Engine, migrate } from './database.ts'
 import { createPartitions, dropPartitionsBefore, startOfMonth } from './partitions.ts'
 import { statementName } from './prepared.ts'
 import type { Tables } from './schema.ts'
@@ -45,6 +44,7 @@ export async function openPostgres({ url, log, prepare }: PostgresOptions): Prom
 
   const createEngine = (db: Database): Engine => ({
     db,
+    transaction: work => db.transaction().execute(work),
     async lockForWrite(tx) {
       await sql.raw(lockWriters).execute(tx)
     },
@@ -207,7 +207,7 @@ function throwUnavailable(error: unknown): never {
 
 function isUnavailable(error: unknown): boolean {
   const { code = '' } = error as { code?: string }
-  return !hasAnswer(error) || /^(08|53|57)/.test(code) || code === '25006'
+  return !hasAnswer(error) || /^(08|53|57|58)/.test(code) || code === '25006'
 }
 
 /** Errors of the server have a severity; all others are connection errors. */
@@ -215,8 +215,8 @@ function hasAnswer(error: unknown): boolean {
   return (error as { severity?: string }).severity !== undefined
 }
 
-function unavailable(cause: string | undefined): HttpProblem {
-  return new HttpProblem(503, `inventory database unavailable: ${cause}`)
+function unavailable(cause = 'not connected'): DatabaseUnavailable {
+  return new DatabaseUnavailable(cause)
 }
 
 /** A host name with several addresses fails with one AggregateError that has no message. */

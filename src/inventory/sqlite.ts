@@ -7,18 +7,22 @@
 import { closeSync, existsSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, type KyselyPlugin, SqliteDialect } from 'kysely'
 import { explain, messageOf } from '../runtime/errors.ts'
 import { giveWay } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
-import { type Database, type Engine, migrate } from './database.ts'
+import { type Database, DatabaseUnavailable, type Engine, migrate } from './database.ts'
 import { markKeptSince } from './holdings.ts'
 import type { Tables } from './schema.ts'
 
-/** Renames a damaged file and starts a new one: the operator writes all records again. */
-export async function openSqlite(path: string, log: Log, now: () => Date): Promise<Engine> {
+/**
+ * Renames a damaged file and starts a new one: the operator writes all records again. `maxLockMs`: another process, such as a
+ * backup, may hold the lock for this long.
+ */
+export async function openSqlite(path: string, log: Log, now: () => Date, maxLockMs = 10_000): Promise<Engine> {
   try {
-    return createEngine(await openDatabase(path), path)
+    return createEngine(await openDatabase(path), path, maxLockMs)
   } catch (error) {
     if (!isDamaged(error)) throw explain(`inventory ${path}`, error)
     const backup = `${path}.damaged-${now().toISOString().replace(/[:.]/g, '-')}`
@@ -27,7 +31,7 @@ export async function openSqlite(path: string, log: Log, now: () => Date): Promi
     log.error('inventory file damaged, renamed it and started a new one', { path, renamedTo: backup, error })
     const db = await openDatabase(path)
     await markKeptSince(db, now().toISOString())
-    return createEngine(db, path)
+    return createEngine(db, path, maxLockMs)
   }
 }
 
@@ -35,13 +39,14 @@ export async function openSqlite(path: string, log: Log, now: () => Date): Promi
  * A single connection serializes the transactions, and no other process needs a notification. A second, read-only
  * connection reads committed data without waiting for them.
  */
-function createEngine(db: Database, path: string): Engine {
+function createEngine(db: Database, path: string, maxLockMs: number): Engine {
   const file = path === ':memory:' ? undefined : new DatabaseSync(path, { readOnly: true })
   file?.exec(smallCache)
   const reader = file && kyselyDatabase(file)
   return {
     db,
     ...(reader && { read: <T>(sql: string, values: readonly unknown[]) => reader.prepare(sql).all(values) as T[] }),
+    transaction: writeTransactions(db, maxLockMs),
     lockForWrite: async () => {},
     notifyReplicas: async () => {},
     singleWriter: true,
@@ -53,6 +58,30 @@ function createEngine(db: Database, path: string): Engine {
       file?.close()
       await db.destroy()
     },
+  }
+}
+
+const lockPauseMs = 50
+/** SQLite blocks this thread while it waits for a lock, so each attempt is short. */
+const busyMs = 50
+
+/** One after the other: a write that waits for the lock must not replace a newer record. */
+function writeTransactions(db: Database, maxLockMs: number): Engine['transaction'] {
+  let last: Promise<unknown> = Promise.resolve()
+  return work => {
+    const until = performance.now() + maxLockMs
+    const result = last.then(async () => {
+      for (;;) {
+        try {
+          return await db.transaction().execute(work)
+        } catch (error) {
+          if (!(error instanceof DatabaseLocked) || performance.now() >= until) throw error
+        }
+        await sleep(lockPauseMs)
+      }
+    })
+    last = result.catch(() => {})
+    return result
   }
 }
 
@@ -75,6 +104,7 @@ async function openDatabase(path: string): Promise<Database> {
     const dialect = new SqliteDialect({ database: kyselyDatabase(file) })
     const db = new Kysely<Tables>({ dialect, plugins: [inTurns] })
     await migrate(db)
+    file.exec(`pragma busy_timeout = ${busyMs}`)
     return db
   } catch (error) {
     if (file.isOpen) file.close()
@@ -91,6 +121,28 @@ const inTurns: KyselyPlugin = {
   },
 }
 
+class DatabaseLocked extends DatabaseUnavailable {}
+
+/** Result codes of https://sqlite.org/rescode.html that say nothing about the statement. */
+const unavailable = {
+  locked: [5, 6],
+  /** Read-only, I/O error, full, cannot open. */
+  other: [8, 10, 13, 14],
+}
+
+/** Runs it, and turns the errors of an unavailable database into 503 problems. */
+function checked<T>(run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    // Extended codes have the code in their lowest byte.
+    const code = Number((error as { errcode?: number }).errcode) & 0xff
+    if (unavailable.locked.includes(code)) throw new DatabaseLocked(messageOf(error))
+    if (unavailable.other.includes(code)) throw new DatabaseUnavailable(messageOf(error))
+    throw error
+  }
+}
+
 function isDamaged(error: unknown): boolean {
   return /file is not a database|malformed/i.test(messageOf(error))
 }
@@ -100,10 +152,12 @@ function kyselyDatabase(file: DatabaseSync) {
   const prepared = new Map<string, ReturnType<typeof kyselyStatement>>()
   return {
     prepare(sql: string) {
+      // SQLite has rolled back by itself, for example because the disk is full: the error of that is the one to report.
+      if (sql === 'rollback' && !file.isTransaction) return nothing
       const known = prepared.get(sql)
       if (known) return known
       if (prepared.size >= 200) prepared.clear()
-      const statement = kyselyStatement(file.prepare(sql))
+      const statement = kyselyStatement(checked(() => file.prepare(startsWithLock(sql))))
       prepared.set(sql, statement)
       return statement
     },
@@ -111,12 +165,24 @@ function kyselyDatabase(file: DatabaseSync) {
   }
 }
 
+const nothing = {
+  reader: false,
+  all: () => [],
+  run: () => ({ changes: 0, lastInsertRowid: 0 }),
+  iterate: () => [].values(),
+}
+
+/** SQLite does not wait for the lock when a transaction that has read begins to write. */
+function startsWithLock(sql: string): string {
+  return sql === 'begin' ? 'begin immediate' : sql
+}
+
 function kyselyStatement(statement: StatementSync) {
   const values = (parameters: ReadonlyArray<unknown>) => parameters as SQLInputValue[]
   return {
     reader: statement.columns().length > 0,
-    all: (parameters: ReadonlyArray<unknown>) => statement.all(...values(parameters)),
-    run: (parameters: ReadonlyArray<unknown>) => statement.run(...values(parameters)),
+    all: (parameters: ReadonlyArray<unknown>) => checked(() => statement.all(...values(parameters))),
+    run: (parameters: ReadonlyArray<unknown>) => checked(() => statement.run(...values(parameters))),
     iterate: (parameters: ReadonlyArray<unknown>) => statement.iterate(...values(parameters)),
   }
 }

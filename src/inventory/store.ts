@@ -26,6 +26,7 @@ import { find, matchesPrefix } from './search.ts'
 import { openSqlite } from './sqlite.ts'
 import { findPlans, findVerdicts, hasConfigs, putVerdicts, type VerdictFilter } from './verdicts.ts'
 import { putChunk, takeIds } from './write.ts'
+import { type WatchedEngine, watchWrites } from './write-watch.ts'
 
 export interface Store {
   /**
@@ -61,6 +62,8 @@ export interface Store {
   providersOf(nodeName: string): Promise<string[]>
   /** Why the database is unavailable; undefined while it works. */
   problem(): string | undefined
+  /** Why the last write failed; undefined since one succeeded. */
+  writeProblem(): string | undefined
   close(): Promise<void>
 }
 
@@ -73,6 +76,8 @@ export interface StoreOptions {
   now?: () => Date
   /** Called once for each port that reached its last stage, by the replica that stored it, after the commit. */
   onReady?: (port: ReadyPort) => void
+  /** How long a write waits for another process that has locked the SQLite file. */
+  maxLockMs?: number
 }
 
 /** Nodes per transaction. SQLite blocks this thread: readers run between transactions. */
@@ -80,18 +85,19 @@ const chunkSize = 200
 const pageSize = 500
 
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { path, databaseUrl, log, now = () => new Date(), onReady = () => {} } = options
+  const { path, databaseUrl, log, now = () => new Date(), onReady = () => {}, maxLockMs } = options
   const paths = databasePaths(path)
   const importLegacy = (engine: Engine) =>
     importLegacyFile({ db: engine.db, put: createPut(engine, now), legacyFile: paths.legacyFile, log, now })
   if (databaseUrl !== undefined) {
     // Loaded on demand: the client takes memory that SQLite does not need.
     const { openPostgres } = await import('./postgres.ts')
-    return createStore(await openPostgres({ url: databaseUrl, log, prepare: importLegacy }), now, onReady)
+    const engine = await openPostgres({ url: databaseUrl, log, prepare: importLegacy })
+    return createStore(watchWrites(engine, log), now, onReady)
   }
-  const engine = await openSqlite(paths.database, log, now)
+  const engine = await openSqlite(paths.database, log, now, maxLockMs)
   await importLegacy(engine)
-  return createStore(engine, now, onReady)
+  return createStore(watchWrites(engine, log), now, onReady)
 }
 
 type Put = (
@@ -102,7 +108,7 @@ type Put = (
 ) => Promise<void>
 
 function createPut(
-  { db, lockForWrite, notifyReplicas }: Engine,
+  { transaction, lockForWrite, notifyReplicas }: Engine,
   now: () => Date,
   onChange: (changes: readonly Change[]) => void = () => {},
 ): Put {
@@ -110,7 +116,7 @@ function createPut(
     for (let start = 0; start < writes.length || (start === 0 && verdicts.length > 0); start += chunkSize) {
       const chunk = writes.slice(start, start + chunkSize)
       const isLast = start + chunkSize >= writes.length
-      const { changes, isChanged } = await db.transaction().execute(async tx => {
+      const { changes, isChanged } = await transaction(async tx => {
         await lockForWrite(tx)
         requireWaiting()
         const changes = await putChunk(tx, chunk, write => timeOf?.(write) ?? now().toISOString())
@@ -126,7 +132,7 @@ function createPut(
   }
 }
 
-function createStore(engine: Engine, now: () => Date, onReady: (port: ReadyPort) => void): Store {
+function createStore(engine: WatchedEngine, now: () => Date, onReady: (port: ReadyPort) => void): Store {
   const { db } = engine
   const listeners = new Set<() => void>()
   let cachedVersion: string | undefined
@@ -171,7 +177,7 @@ function createStore(engine: Engine, now: () => Date, onReady: (port: ReadyPort)
     holders: q => findHolders(engine, q),
     async pruneHistory(before, signal) {
       const dropped = await engine.dropHistoryBefore(before, now().toISOString(), signal)
-      return dropped + (await deleteHistoryBefore(db, before))
+      return dropped + (await deleteHistoryBefore(engine, before))
     },
     keepsHistoryFrom: engine.keepsHistoryFrom,
 
@@ -203,6 +209,7 @@ function createStore(engine: Engine, now: () => Date, onReady: (port: ReadyPort)
     },
 
     problem: engine.problem,
+    writeProblem: engine.writeProblem,
     close: engine.close,
   }
 }

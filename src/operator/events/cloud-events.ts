@@ -13,6 +13,7 @@ import { type BusAccess, type BusListener, type BusState, listenToBus } from '..
 import { hostText } from '../../openstack/bus-address.ts'
 import { type Notification, readNotification, type Subject } from '../../openstack/notification.ts'
 import { messageOf } from '../../runtime/errors.ts'
+import { backoffMs } from '../../runtime/retry.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { MessageBus } from '../cloud.ts'
 import type { SyncSettings } from '../config.ts'
@@ -82,6 +83,8 @@ interface Connection {
 
 /** An interruption shorter than this is not reported. */
 const graceMs = 3_000
+/** Of a sync that reads the account again. A random half of a pause is dropped. */
+const refusedBackoff = { firstMs: 10_000, maxMs: 60_000 }
 const maxFingerprints = 50_000
 
 export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
@@ -141,8 +144,12 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
     bus.state = state
     metrics.bus(bus.label, countConnected(bus.label))
     log.info('message bus state changed', { bus: bus.label, state: state.state, detail: state.message })
+    let refusals = 0
     const wakeUsers = () => {
-      if (bus.state === state) for (const key of bus.users) wake(key, 'recheck')
+      if (bus.state !== state || bus.users.size === 0) return
+      for (const key of bus.users) wake(key, 'recheck')
+      // The new account may not be where it is read from yet: the broker and Contrabass are changed one after the other.
+      if (state.state === 'refused') clock.after(backoffMs(++refusals, refusedBackoff), wakeUsers)
     }
     if (state.state === 'connected') wakeUsers()
     else if (state.state !== 'connecting') clock.after(graceMs, wakeUsers)

@@ -55,6 +55,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Cloud
     outgoing
       .writeHead(response.status, {
         'content-type': 'application/json',
+        date: cloudState.now().toUTCString(),
         'content-length': String(Buffer.byteLength(payload)),
         ...(service !== 'contrabass' && { 'x-openstack-request-id': `req-${randomUUID()}` }),
         ...response.headers,

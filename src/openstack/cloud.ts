@@ -18,6 +18,7 @@ import type { CloudLogin } from './login.ts'
 import { createNeutron, maxIds, type Neutron } from './neutron.ts'
 import { createNova, fewServers, type Nova } from './nova.ts'
 import type { PageCache } from './page-cache.ts'
+import { createServiceClock } from './service-clock.ts'
 import { createSession, type Session } from './session.ts'
 
 export interface OpenStackSettings {
@@ -99,6 +100,7 @@ export function createOpenStackCloud({ access, clients, pages, shown, now }: Ope
   const keystone = createKeystone({ http: clients.keystone, now })
   /** Logins change, and the cloud stays the same user of the pages. */
   const id = randomUUID()
+  const clock = createServiceClock()
   let contrabass: Contrabass | undefined
   let current: Promise<LoggedIn> | undefined
 
@@ -116,7 +118,7 @@ export function createOpenStackCloud({ access, clients, pages, shown, now }: Ope
       interface: settings.endpointInterface,
       region: settings.endpointRegion,
     })
-    return { bus, session, neutron: createNeutron(session, pages, id), nova: createNova(session), at: now() }
+    return { bus, session, neutron: createNeutron(session, pages, id, clock), nova: createNova(session), at: now() }
   }
 
   async function readProvider(named: ContrabassAccount, signal: AbortSignal | undefined) {
@@ -216,6 +218,7 @@ export function createOpenStackCloud({ access, clients, pages, shown, now }: Ope
     subnetsByName: (name, signal) =>
       byName.get(`subnet ${name}`, () => call(({ neutron }) => neutron.subnetsByName(name, signal), signal)),
     networks: (ids, signal) => networks.get(ids, signal),
+    clockBehindMs: clock.behindMs,
     servers: (ids, signal) => servers.get(ids, signal),
     seesServers: (ids, signal) => call(async ({ nova }) => (await nova.servers(ids, signal)).length > 0, signal),
     serversByName: (name, signal) =>

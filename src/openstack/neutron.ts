@@ -8,6 +8,7 @@ import type { Network, Port, Subnet } from '../operator/cloud.ts'
 import { shared } from '../runtime/shared-text.ts'
 import { createPageCache, type PageCache } from './page-cache.ts'
 import { allPages, joined, type Page, parsedBytes, parsedPage, type Query, TooManyPages } from './paging.ts'
+import { createServiceClock, type ServiceClock } from './service-clock.ts'
 import type { Session } from './session.ts'
 
 /** Whether the project may use a network of another project. */
@@ -140,17 +141,23 @@ interface Listing<T> {
 }
 
 /** `cloud`: who lists with this account. Clouds with the same account keep the ports of other servers. */
-export function createNeutron(session: Session, pages: PageCache = createPageCache(), cloud = ''): Neutron {
+export function createNeutron(
+  session: Session,
+  pages: PageCache = createPageCache(),
+  cloud = '',
+  clock: ServiceClock = createServiceClock(),
+): Neutron {
   function list<T>(listing: Listing<T>): Promise<T[]> {
     const { collection, shape, query, ofProject, maxItems, maxPages, keep = () => true, keptBy = '', signal } = listing
     const read = async (page: Query): Promise<Page<T>> => {
-      const { chunks } = await session.get('network', {
+      const { chunks, headers } = await session.get('network', {
         path: `/${collection}`,
         query: page,
         ofProject,
         signal,
         unread: true,
       })
+      clock.read(headers['date'])
       const digest = digestOf(keptBy, chunks)
       const user = keptBy && cloud
       const key = `${session.key} ${user} ${ofProject ? 'own ' : ''}${collection}?${new URLSearchParams(page)}`

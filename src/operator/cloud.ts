@@ -86,6 +86,8 @@ export interface Cloud {
   subnets(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, Subnet>>
   subnetsByName(name: string, signal?: AbortSignal): Promise<Subnet[]>
   networks(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, Network>>
+  /** How far the clock that stamps ports is behind ours. 0 while it is right, ahead or unknown. */
+  clockBehindMs(): number
   servers(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, Server>>
   /** Whether at least one of these servers is visible. Never answered from a cache. */
   seesServers(ids: readonly string[], signal?: AbortSignal): Promise<boolean>

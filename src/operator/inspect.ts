@@ -262,15 +262,16 @@ function mergePorts(ports: Observed['ports'], more: Observed['ports']): Observed
 function observedFrom(
   config: OpenstackConfig,
   settings: SyncSettings,
-  { vms, nodesWithoutVm, ports, subnets, subnetsSelectedById, networks }: CloudState,
+  cloudState: CloudState,
 ): Omit<Observed, 'claims' | 'delivered'> {
+  const { vms, nodesWithoutVm, ports, subnets, subnetsSelectedById, networks } = cloudState
   const approval = removalApprovalOf(config)
   const { observedGeneration, renumber } = config.status ?? {}
   // An edit since the decision may have changed the numbers of subnets. A move that failed is rolled back anyway.
   const isDecided = observedGeneration === config.metadata.generation || renumber?.current?.phase === 'RollingBack'
   return {
     source: keyOf(config),
-    rules: rulesOf(settings, config.metadata.creationTimestamp),
+    rules: rulesOf(settings, config.metadata.creationTimestamp, cloudState),
     subnets,
     subnetsSelectedById,
     networks,

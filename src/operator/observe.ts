@@ -18,6 +18,7 @@ export interface CloudState extends ObservedVms {
   subnets: SelectedSubnet[]
   subnetsSelectedById: boolean
   networks: ReadonlyMap<string, Network>
+  clockBehindMs: number
 }
 
 export async function observeCloud(
@@ -40,7 +41,7 @@ export async function observeCloud(
     stage('NeutronSubnetError', () => cloud.networks(networkIds, signal)),
   ])
   const subnetsSelectedById = refs.every(({ id }) => id !== undefined)
-  return { ...observedVms, ports, subnets, subnetsSelectedById, networks }
+  return { ...observedVms, ports, subnets, subnetsSelectedById, networks, clockBehindMs: cloud.clockBehindMs() }
 }
 
 interface CheckOptions {
@@ -151,12 +152,17 @@ async function checkOfMissingVm(
   return undefined
 }
 
-export function rulesOf(settings: SyncSettings, createdAt: string | undefined): SelectionRules {
+/** The cloud stamps ports by its own clock. A baseline by ours would hide every port of a cloud whose clock is behind. */
+export function rulesOf(
+  settings: SyncSettings,
+  createdAt: string | undefined,
+  { clockBehindMs }: Pick<CloudState, 'clockBehindMs'>,
+): SelectionRules {
   const text = settings.baseline === 'creationTime' ? createdAt : settings.baseline
   const baseline = text === undefined || text === 'none' ? Number.NaN : Date.parse(text)
   return {
     allowedStatuses: settings.allowedStatuses,
     owners: settings.owners,
-    ...(!Number.isNaN(baseline) && { baseline }),
+    ...(!Number.isNaN(baseline) && { baseline: baseline - clockBehindMs }),
   }
 }

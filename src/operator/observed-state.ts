@@ -65,7 +65,7 @@ export interface SelectionRules {
   allowedStatuses: readonly string[]
   /** A `*` at the end matches any suffix. */
   owners: readonly string[]
-  /** Milliseconds. Ports created earlier are ignored. Absent: no port is too old. */
+  /** Milliseconds, by the clock of the cloud. Ports created earlier are ignored. Absent: no port is too old. */
   baseline?: number
 }
 

@@ -267,6 +267,19 @@ test('the finalizer of an object is restored at once', async () => {
   await eventually(async () => assert.deepEqual(await finalizers(), [openstackConfigFinalizer]))
 })
 
+test('a port of a cloud whose clock is a day behind is delivered, and one from before the object is not', async () => {
+  environment.cloudState.faults.clockAheadSeconds = -24 * 3_600
+  const old = attach(worker, backup, { address: '10.20.0.10' })
+  old.createdAt = new Date(old.createdAt.getTime() - 3_600_000)
+  await environment.startOperator()
+  await environment.create({ settings: { openstackPortBaseline: 'creationTime' } })
+  attach(worker, storage, { address: '10.10.0.10' })
+  await waitForDelivered(['worker-1: multinic0=10.10.0.10'])
+  await eventually(async () =>
+    assert.deepEqual((await environment.config()).status?.ports?.skipped, { BeforeBaseline: 1 }),
+  )
+})
+
 test('a recreated object that is younger than its ports keeps delivered interfaces and their indexes', async () => {
   const hourAgo = new Date(Date.now() - 3_600_000)
   const old = [10, 11].map(n => attach(worker, storage, { address: `10.10.0.${n}`, macAddress: `02:00:00:00:00:${n}` }))

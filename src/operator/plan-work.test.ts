@@ -125,6 +125,7 @@ for (const [name, make] of Object.entries(missing))
         subnets: [],
         subnetsSelectedById: true,
         networks: new Map(),
+        clockBehindMs: 0,
       }
       const signal = new AbortController().signal
       const options = { missing: many(size, make), state, deletedPorts: new Set<string>(), signal }

@@ -25,9 +25,10 @@ interface Listener {
 
 /** An entry of a node with ten interfaces takes about 10 KiB. */
 const pageSize = 20
+const streamsPerTurn = 20
 const retryMs = 2_000
-/** Each piece of work is followed by four times its duration for requests. */
-const [restFactor, maxRestMs] = [4, 100]
+/** Work that grows with the number of listeners is followed by nine times its duration for requests. */
+const [restFactor, maxRestMs] = [9, 1_000]
 
 export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, log: Log): ChangeFeed {
   const closed = new AbortController()
@@ -37,6 +38,7 @@ export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, lo
   let [isReading, isBehind] = [false, false]
   let lastPage: Promise<unknown> = Promise.resolve()
   let waiting = 0
+  let newest: Promise<number> | undefined
   const stop = store.subscribe(() => {
     isBehind = true
     void readNew()
@@ -47,14 +49,12 @@ export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, lo
     isReading = true
     while (isBehind && upToDate.size > 0 && !closed.signal.aborted) {
       isBehind = false
-      const startedAt = performance.now()
       try {
         const after = last
         const entries = await store.history({ after, limit: pageSize })
         if (entries.length > 0) await sendNew(entries, after)
         else last = Math.min(last, await newestId())
         if (entries.length === pageSize) isBehind = true
-        await rest(startedAt)
       } catch (error) {
         isBehind = true
         await waitForDatabase(error)
@@ -71,11 +71,14 @@ export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, lo
     }
     // The database was restored meanwhile: these entries may be gone.
     if (last !== after) return
+    const startedAt = performance.now()
     const bytes = new Map<string | undefined, Buffer>()
     const listeners = [...upToDate]
     // A listener that joins from here on has these entries.
     last = entries.at(-1)?.id ?? last
-    for (const listener of listeners) {
+    for (const [index, listener] of listeners.entries()) {
+      // Node sends what a turn has written at its end.
+      if (index % streamsPerTurn === 0) await nextTurn()
       const { stream, providerId } = listener
       if (stream.isFull) {
         upToDate.delete(listener)
@@ -85,8 +88,9 @@ export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, lo
       const wanted = bytes.get(providerId) ?? bytesOf(events, providerId)
       bytes.set(providerId, wanted)
       if (wanted.length > 0) stream.write(wanted)
-      await giveWay()
     }
+    await nextTurn()
+    await rest(startedAt)
   }
 
   async function catchUp(listener: Listener, after: number): Promise<void> {
@@ -147,16 +151,25 @@ export function createChangeFeed(store: Pick<Store, 'history' | 'subscribe'>, lo
     await sleep(retryMs, undefined, { signal: closed.signal }).catch(() => {})
   }
 
-  async function newestId(): Promise<number> {
-    return (await store.history({ limit: 1 }))[0]?.id ?? 0
+  /** Shared by all that ask in one turn: after a restart, every client does. */
+  function newestId(): Promise<number> {
+    newest ??= store
+      .history({ limit: 1 })
+      .then(([entry]) => entry?.id ?? 0)
+      .finally(() =>
+        setImmediate(() => {
+          newest = undefined
+        }),
+      )
+    return newest
   }
 
   return {
     async follow(open, { after, providerId }) {
       if (upToDate.size === 0 || (after ?? 0) > last) {
-        const newest = await newestId()
+        const id = await newestId()
         // Nobody needs the entries since, or the database was restored.
-        if (upToDate.size === 0 || newest < last) last = newest
+        if (upToDate.size === 0 || id < last) last = id
       }
       const stream = open()
       const listener: Listener = { stream, ...(providerId !== undefined && { providerId }) }

@@ -152,7 +152,7 @@ function kyselyDatabase(file: DatabaseSync) {
   const prepared = new Map<string, ReturnType<typeof kyselyStatement>>()
   return {
     prepare(sql: string) {
-      // SQLite has rolled back by itself, for example because the disk is full: the error of that is the one to report.
+      // SQLite has rolled back already, for example because the disk is full. Another error would hide that one.
       if (sql === 'rollback' && !file.isTransaction) return nothing
       const known = prepared.get(sql)
       if (known) return known

@@ -97,7 +97,7 @@ const causes: Record<string, [pragma: string, undo: string, problem: RegExp]> = 
   full: ['max_page_count = 1', 'max_page_count = 1000000', /database or disk is full/],
 }
 for (const [name, [pragma, undo, expected]] of Object.entries(causes))
-  test(`a ${name} file refuses writes with a reason, loses nothing, and is found usable by itself`, async () => {
+  test(`a ${name} file refuses writes with a reason, loses nothing, and is found usable without a restart`, async () => {
     const engine = watchWrites(await openSqlite(newPath(), silent, () => new Date()), silent, 20)
     const put = (node: string) =>
       engine.transaction(tx => putChunk(tx, [aWrite(node, { nics: 10 })], () => '2026-01-01T00:00:00.000Z'))

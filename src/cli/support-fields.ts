@@ -145,6 +145,7 @@ const openstackConfig = whole({
     deliveredTo: fields('providerId', { viola: address }),
     leftBehind: [fields('providerId nodes', { viola: address })],
     releasedRemovals: plain,
+    reservedIndexes: [fields('vmId portId index until')],
   }),
 })
 

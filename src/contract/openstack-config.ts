@@ -220,6 +220,18 @@ const place = z.object({
   providerId: z.string().max(253).meta({ description: 'Provider id of the Biz cluster.' }),
 })
 
+const reservedIndex = z.object({
+  vmId: opaqueId,
+  portId: opaqueId,
+  index: z
+    .int32()
+    .min(0)
+    .max(maxInterfaces - 1),
+  until: timestamp,
+})
+export type ReservedIndex = z.infer<typeof reservedIndex>
+export const maxReservedIndexes = 500
+
 export const openstackConfigStatus = z
   .object({
     observedGeneration: generation.optional(),
@@ -282,6 +294,14 @@ export const openstackConfigStatus = z
     resolvedNames: z.record(z.string().max(253), z.string().max(253)).optional().meta({
       description:
         'Server of each name in vmNames. A name that comes to mean another server removes nothing until you approve it.',
+    }),
+    resolvedSubnets: z.record(z.string().max(255), z.string().max(253)).optional().meta({
+      description:
+        'Subnet of each name in subnets and subnetName. A name that comes to mean another subnet removes nothing until you approve it.',
+    }),
+    reservedIndexes: z.array(reservedIndex).max(maxReservedIndexes).optional().meta({
+      description:
+        'Numbers of removed interfaces. Another port of the VM gets such a number only if no other one is free, or if spec.subnets gives it that number.',
     }),
     deliveredTo: place.optional().meta({ description: 'Cluster that this object delivers its nodes to.' }),
     leftBehind: z

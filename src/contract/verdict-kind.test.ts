@@ -4,6 +4,8 @@ import { undeliveredIn, verdictKind } from './verdict-kind.ts'
 
 const kinds = {
   Selected: 'selected',
+  RemovalUnconfirmed: 'selected',
+  SubnetNameReused: 'selected',
   PrimaryPort: 'notManaged',
   NotSelected: 'notManaged',
   SelectedByOther: 'notManaged',

@@ -7,8 +7,11 @@ export type VerdictKind = 'selected' | 'ignored' | 'notManaged'
 
 const notManaged = new Set(['PrimaryPort', 'NotSelected', 'SelectedByOther', 'NodeNotSelected'])
 
+/** The port is an interface of its node, which stays. */
+const selected = new Set(['Selected', 'RemovalUnconfirmed', 'SubnetNameReused'])
+
 export function verdictKind(reason: string): VerdictKind {
-  if (reason === 'Selected') return 'selected'
+  if (selected.has(reason)) return 'selected'
   return notManaged.has(reason) ? 'notManaged' : 'ignored'
 }
 

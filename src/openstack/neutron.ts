@@ -49,6 +49,7 @@ const portShape = z
       .max(256)
       .nullish(),
     created_at: text,
+    revision_number: z.int().nullish().catch(undefined),
     // A cloud with others than we know loses no port, and a pair that we cannot read no other pair.
     port_security_enabled: z.boolean().nullish().catch(undefined),
     allowed_address_pairs: z.array(pairShape.nullable().catch(null)).max(256).nullish().catch(undefined),
@@ -63,6 +64,7 @@ const portShape = z
       owner: shared(port.device_owner ?? ''),
       addresses: (port.fixed_ips ?? []).map(ip => ({ subnetId: shared(ip.subnet_id), address: ip.ip_address })),
       ...(port.created_at && { createdAt: port.created_at }),
+      ...(typeof port.revision_number === 'number' && { revision: port.revision_number }),
       ...(port.allowed_address_pairs && {
         portSecurity: {
           // A Neutron without this extension filters always.
@@ -107,7 +109,7 @@ const networkShape = z
 
 const portFields = [
   ...['id', 'network_id', 'mac_address', 'status', 'device_id', 'device_owner', 'fixed_ips', 'created_at'],
-  ...['port_security_enabled', 'allowed_address_pairs'],
+  ...['port_security_enabled', 'allowed_address_pairs', 'revision_number'],
 ]
 const subnetFields = ['id', 'name', 'network_id', 'cidr', 'gateway_ip', 'host_routes']
 const networkFields = ['id', 'name', 'mtu', 'shared']

@@ -28,9 +28,13 @@ const serverShape = z
 const oneShape = z.object({ server: serverShape })
 const interfacesShape = z.object({
   interfaceAttachments: z.array(
-    z
-      .object({ port_id: text, mac_addr: text })
-      .transform(({ port_id, mac_addr }): Attachment => ({ portId: port_id, macAddress: mac_addr.toLowerCase() })),
+    z.object({ port_id: text, mac_addr: text, fixed_ips: z.array(z.object({ subnet_id: text })).nullish() }).transform(
+      ({ port_id, mac_addr, fixed_ips }): Attachment => ({
+        portId: port_id,
+        macAddress: mac_addr.toLowerCase(),
+        subnetIds: (fixed_ips ?? []).map(ip => ip.subnet_id),
+      }),
+    ),
   ),
 })
 

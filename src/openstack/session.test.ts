@@ -168,6 +168,7 @@ test('ports of a real Neutron are read', async () => {
     owner: 'compute:nova',
     addresses: [{ subnetId: 'aa039e7b-914d-486b-86cd-d9851791a4a6', address: '10.1.0.190' }],
     createdAt: '2026-11-15T00:55:41Z',
+    revision: 3,
     portSecurity: { enabled: true, allowedAddressPairs: [] },
   })
   assert.deepEqual(
@@ -306,7 +307,11 @@ test('attachments are Nova’s own list; a 404 that is not from Nova is an error
     return path.includes('/proxied/') ? { status: 404, body: '<html>no such site</html>' } : undefined
   })
   assert.deepEqual(await cloud.nova.attachmentsOf(server.id), [
-    { portId: 'cdb7cbcf-38a7-42fc-aa9a-3d088e82a9b0', macAddress: 'fa:16:3e:f5:74:89' },
+    {
+      portId: 'cdb7cbcf-38a7-42fc-aa9a-3d088e82a9b0',
+      macAddress: 'fa:16:3e:f5:74:89',
+      subnetIds: ['ca40b3a9-6cd7-43e1-bf9e-bb4bd44ea3fd'],
+    },
   ])
   assert.equal(await cloud.nova.attachmentsOf('gone'), undefined)
   await assert.rejects(cloud.nova.attachmentsOf('proxied'), /HTTP 404 without itemNotFound/)

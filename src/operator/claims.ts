@@ -41,6 +41,7 @@ function claimOf(config: OpenstackConfig): Claim {
     vmIds: (config.spec.vmNames ?? []).flatMap(entry => serverIdOf(entry) ?? []),
     subnetIds: subnetRefsOf(config.spec).flatMap(({ id }) => id ?? []),
     indexes: (config.spec.subnets ?? []).flatMap(({ index }) => index ?? []),
+    ...(config.status?.reservedIndexes && { reservedIndexes: config.status.reservedIndexes }),
   }
   known.set(config, claim)
   return claim

@@ -17,6 +17,8 @@ export interface Port {
   owner: string
   addresses: { subnetId: string; address: string }[]
   createdAt?: string
+  /** Grows with each change. Absent if the cloud does not count them. */
+  revision?: number
   /** Absent if the cloud does not report it. */
   portSecurity?: PortSecurity
 }
@@ -67,6 +69,8 @@ export interface ServerSelector {
 export interface Attachment {
   portId: string
   macAddress: string
+  /** Of its addresses. */
+  subnetIds: readonly string[]
 }
 
 /** Address and account of the cloud's message bus. */

@@ -8,8 +8,10 @@ import { silent } from '../telemetry/log.ts'
 import { cloudAccess } from './cloud-access.ts'
 import type { ConfigWatch } from './config-watch.ts'
 import { dryRun } from './dry-run.ts'
+import { createPlanner } from './inspect.ts'
 import { openPolicy } from './policy.ts'
 import type { ReconcileDeps } from './reconcile.ts'
+import { createRepeatedReads } from './repeated-reads.ts'
 import { createViolaClients } from './viola-clients.ts'
 
 const posted = {
@@ -40,6 +42,8 @@ test('a cloud that hangs does not keep a dry run beyond the time limit of a sync
     violaClients,
     forget: user => void forgotten.push(user),
     claims: () => [],
+    planner: createPlanner(),
+    repeatedReads: createRepeatedReads(() => 0),
     now: () => new Date(),
     timed: (_, work) => work(),
   } as Partial<ReconcileDeps> as ReconcileDeps

@@ -2,7 +2,7 @@
  * What a sync found out, for the status of its OpenstackConfig.
  */
 
-import { type OpenstackConfig, openstackConfigAnnotations } from '../contract/openstack-config.ts'
+import { type OpenstackConfig, openstackConfigAnnotations, type ReservedIndex } from '../contract/openstack-config.ts'
 import type { RenumberStatus } from '../contract/renumber-status.ts'
 import { withoutSlash } from '../contract/url.ts'
 import { keyOf } from '../kube/keys.ts'
@@ -20,6 +20,7 @@ export function findingsOf(
   { settings, providerId, nodesReported, observed }: Inspection,
   result: DeliveryResult,
   events: EventsState | undefined,
+  now: Date,
 ): Findings {
   const { plan, delivery } = result
   const source = keyOf(config)
@@ -41,6 +42,8 @@ export function findingsOf(
     removalsOnHold: plan.removalsOnHold,
     approveCommand: approveCommand(config),
     resolvedNames: resolvedNamesOf(observed, result),
+    resolvedSubnets: resolvedSubnetsOf(observed, result),
+    reservedIndexes: reservedIndexesOf(config, observed, result, now),
     target: targetOf(settings, providerId),
     targetKnown: observed.delivered.some(
       node => !node.isUnconfirmed && node.interfaces.some(nic => nic.source === source),
@@ -79,6 +82,46 @@ function resolvedNamesOf({ source, vms, resolvedNames }: Observed, result: Deliv
       return server === undefined ? [] : [[entry, server]]
     }),
   )
+}
+
+/** A name keeps its former subnet while the interfaces of that subnet are still delivered. */
+function resolvedSubnetsOf({ source, subnetNames, resolvedSubnets }: Observed, result: DeliveryResult) {
+  const former = Object.entries(resolvedSubnets).filter(([name, id]) => subnetNames[name] !== id)
+  if (former.length === 0) return subnetNames
+  const delivered = new Set(
+    result.nodes.flatMap(({ node, plan }) =>
+      plan.action === 'remove' ? [] : node.interfaces.flatMap(nic => (nic.source === source ? nic.subnetId : [])),
+    ),
+  )
+  return { ...subnetNames, ...Object.fromEntries(former.filter(([, id]) => delivered.has(id))) }
+}
+
+/** How long the number of a removed interface stays reserved for its port. */
+const reservedMs = 10 * 60_000
+
+/** `observed` is from before the delivery. A VM whose deletion Nova recorded does not return. */
+function reservedIndexesOf(
+  { status }: OpenstackConfig,
+  { source, delivered, portChecks, deletedVms }: Observed,
+  { nodes, changed }: DeliveryResult,
+  now: Date,
+): ReservedIndex[] {
+  const until = new Date(now.getTime() + reservedMs).toISOString()
+  const before = (status?.reservedIndexes ?? []).filter(one => Date.parse(one.until) > now.getTime())
+  const removed = delivered.flatMap(({ nodeName, instanceId: vmId = '', interfaces }) =>
+    changed.has(nodeName) && !deletedVms.get(vmId)
+      ? interfaces.flatMap(({ portId, index, source: by }) =>
+          portId !== undefined && by === source && portChecks.get(portId) !== 'deleted'
+            ? { vmId, portId, index, until }
+            : [],
+        )
+      : [],
+  )
+  const all = new Map([...before, ...removed].map(one => [`${one.vmId} ${one.portId}`, one]))
+  if (all.size > 0)
+    for (const { node, plan } of nodes)
+      if (plan.action !== 'remove') for (const { portId } of node.interfaces) all.delete(`${node.instanceId} ${portId}`)
+  return [...all.values()]
 }
 
 function approveCommand({ metadata: { name, namespace = 'default' } }: OpenstackConfig): string {

@@ -6,17 +6,19 @@ import { equalJson } from '../contract/json.ts'
 import { type OpenstackConfig, openstackConfigAnnotations, providerIdOf } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import { inTurns } from '../runtime/event-loop.ts'
-import type { Cloud, MessageBus } from './cloud.ts'
+import type { Cloud, MessageBus, Port } from './cloud.ts'
 import { concernedNodes } from './concerned-nodes.ts'
 import type { SyncSettings } from './config.ts'
 import { type CredentialSources, type Credentials, credentialsFor } from './credentials.ts'
 import type { Hints } from './events/hints.ts'
 import { type CloudState, checkDeletedVms, checkMissingPorts, observeCloud, rulesOf } from './observe.ts'
-import type { Claim, DeliveredNode, Observed } from './observed-state.ts'
+import { type Claim, type DeliveredNode, identityOf, type Observed } from './observed-state.ts'
 import { type Plan, planSteps } from './plan.ts'
 import type { Policy } from './policy.ts'
+import type { DoubtfulPort, RepeatedReads } from './repeated-reads.ts'
 import { isRemoving, isUsable, type Snapshot, withChangedPorts } from './snapshots.ts'
 import { SyncError, stage } from './sync-error.ts'
+import { addressesIn } from './verdicts.ts'
 import type { ClusterNodes, DeliveredNodes, ListAge, ViolaClient } from './viola-client.ts'
 import type { ViolaClients } from './viola-clients.ts'
 import { selectedIds } from './vms.ts'
@@ -28,6 +30,8 @@ export interface InspectDeps {
   sources: (user: string) => CredentialSources
   policy: Policy
   planner: Planner
+  repeatedReads: RepeatedReads
+  now: () => Date
   /** The other OpenstackConfigs of a cluster. */
   claims: (providerId: string, source: string) => Claim[]
   /** Runs one stage of a sync and measures it. */
@@ -40,6 +44,8 @@ export interface Planner {
   plan(source: string, observed: Observed): Promise<Plan>
   /** The VMs of the last plan of an object. */
   selectedVms(source: string): string[]
+  /** What the last plan of an object was made of. */
+  lastObserved(source: string): Observed | undefined
   /** The version of the Nodes of the last plan of an object. */
   nodesVersion(source: string): string | undefined
   forget(source: string): void
@@ -57,6 +63,7 @@ export function createPlanner(): Planner {
       return plan
     },
     nodesVersion: source => last.get(source)?.observed.nodesVersion,
+    lastObserved: source => last.get(source)?.observed,
     selectedVms: source => selectedIds(last.get(source)?.observed.vms ?? []),
     forget: source => void last.delete(source),
   }
@@ -141,7 +148,8 @@ export async function inspect(
     if (inspection && !isRemoving(inspection)) return { ...inspection, isTargeted: true }
   }
   const reads = { cloud, delivered: list }
-  return withChecks(await observe(config, deps, context, opened, reads), deps, context)
+  const before = { observed: deps.planner.lastObserved(keyOf(config)), startedAt: deps.repeatedReads.now() }
+  return withChecks(await observe(config, deps, context, opened, reads), deps, { ...context, user, before })
 }
 
 type Opened = Pick<Inspection, 'settings' | 'providerId' | 'cloud' | 'viola' | 'sharesBus'>
@@ -161,8 +169,8 @@ async function inspectAgain(
 ): Promise<Inspection> {
   const { ports, portChecks, deletedVms, nodesVersion } = earlier.observed
   const observed = await withDelivered(nodes, {
-    ...observedFrom(config, opened.settings, earlier.cloudState),
-    ...{ ports, portChecks, deletedVms, claims: deps.claims(opened.providerId, keyOf(config)) },
+    ...observedFrom(config, deps, opened, earlier.cloudState),
+    ...{ ports, portChecks, deletedVms },
     ...(nodesVersion !== undefined && { nodesVersion }),
   })
   const plan = await deps.timed('plan', () => deps.planner.plan(keyOf(config), observed))
@@ -177,7 +185,7 @@ async function observe(
   opened: Opened,
   { cloud, delivered }: Reads,
 ): Promise<Inspection> {
-  const { settings, providerId, viola } = opened
+  const { viola } = opened
   const [{ nodes, reported }, clusterNodes] = await deps.timed('held', () =>
     Promise.all([delivered(), config.spec.vmSelector?.clusterNodes ? readClusterNodes(viola, signal) : undefined]),
   )
@@ -187,12 +195,11 @@ async function observe(
   if (lastVersion !== undefined && nodesVersion !== lastVersion) cloud.invalidate({ servers: true, networks: false })
   const deliveredVms = () => vmsOf(nodes, keyOf(config))
   const cloudState = await deps.timed('cloud', () =>
-    observeCloud(cloud, config.spec, { settings, deliveredVms, clusterNodes, signal }),
+    observeCloud(cloud, config.spec, { settings: opened.settings, deliveredVms, clusterNodes, signal }),
   )
   const bus = await stage('ContrabassError', () => cloud.bus(signal, hints.busRefused))
   const observed = await withDelivered(nodes, {
-    ...observedFrom(config, settings, cloudState),
-    claims: deps.claims(providerId, keyOf(config)),
+    ...observedFrom(config, deps, opened, cloudState),
     ...(nodesVersion !== undefined && { nodesVersion }),
   })
   const plan = await deps.timed('plan', () => deps.planner.plan(keyOf(config), observed))
@@ -204,21 +211,49 @@ async function observe(
 async function withChecks(
   inspection: Inspection,
   deps: InspectDeps,
-  { signal, hints }: InspectContext,
+  { signal, hints, user, before }: CheckContext,
 ): Promise<Inspection> {
   const { plan, cloud, cloudState, observed, cluster } = inspection
   const { missingPorts: missing, uncheckedVms } = plan
-  if (missing.length === 0 && uncheckedVms.length === 0) return inspection
+  if (missing.length === 0 && uncheckedVms.length === 0) {
+    deps.repeatedReads.forget(user)
+    return inspection
+  }
   const [{ ports, portChecks, failures }, vms] = await deps.timed('answers', () =>
     Promise.all([
       checkMissingPorts(cloud, { missing, state: cloudState, deletedPorts: hints.deletedPorts, signal }),
       checkDeletedVms(cloud, uncheckedVms, signal),
     ]),
   )
+  const doubtful = doubtfulPorts(missing, portChecks, before.observed)
+  for (const identity of deps.repeatedReads.note(user, doubtful, before.startedAt))
+    portChecks.set(identity, 'withoutSubnet')
   const answers = { ports: mergePorts(observed.ports, ports), portChecks, deletedVms: vms.deletedVms }
   const checked = await withDelivered(cluster, { ...observed, ...answers })
   const checkFailures = [...failures, ...vms.failures]
   return { ...inspection, observed: checked, plan: await inTurns(planSteps(checked)), checkFailures }
+}
+
+interface CheckContext extends InspectContext {
+  user: string
+  /** The last plan, and when this read started. */
+  before: { observed: Observed | undefined; startedAt: number }
+}
+
+/** Ports without an address in a selected subnet, about which the second answer said nothing. */
+function doubtfulPorts(
+  missing: Plan['missingPorts'],
+  portChecks: Observed['portChecks'],
+  before: Observed | undefined,
+): DoubtfulPort[] {
+  const doubtful = missing.filter(one => one.port && !portChecks.has(identityOf(one)))
+  if (doubtful.length === 0) return []
+  const lastGood = new Map<string, Port>()
+  for (const port of before?.ports ?? [])
+    if ('subnet' in addressesIn(port, before?.subnets ?? [])) lastGood.set(port.id, port)
+  return doubtful.flatMap(({ port, ...one }) =>
+    port ? [{ identity: identityOf(one), port, lastGood: lastGood.get(port.id) }] : [],
+  )
 }
 
 function vmsOf(nodes: readonly DeliveredNode[], source: string): string[] {
@@ -261,10 +296,14 @@ function mergePorts(ports: Observed['ports'], more: Observed['ports']): Observed
 
 function observedFrom(
   config: OpenstackConfig,
-  settings: SyncSettings,
+  deps: Pick<InspectDeps, 'claims' | 'now'>,
+  { settings, providerId }: Pick<Inspection, 'settings' | 'providerId'>,
   cloudState: CloudState,
-): Omit<Observed, 'claims' | 'delivered'> {
-  const { vms, nodesWithoutVm, ports, subnets, subnetsSelectedById, networks } = cloudState
+): Omit<Observed, 'delivered'> {
+  const { vms, nodesWithoutVm, ports, subnets, subnetNames, networks } = cloudState
+  const claims = deps.claims(providerId, keyOf(config))
+  const reservedIndexes = [config.status ?? {}, ...claims].flatMap(one => one.reservedIndexes ?? [])
+  const now = deps.now().getTime()
   const approval = removalApprovalOf(config)
   const { observedGeneration, renumber } = config.status ?? {}
   // An edit since the decision may have changed the numbers of subnets. A move that failed is rolled back anyway.
@@ -273,13 +312,16 @@ function observedFrom(
     source: keyOf(config),
     rules: rulesOf(settings, config.metadata.creationTimestamp, cloudState),
     subnets,
-    subnetsSelectedById,
+    subnetNames,
     networks,
     vms,
     nodesWithoutVm,
     ports,
     portChecks: new Map(),
+    claims,
     resolvedNames: config.status?.resolvedNames ?? {},
+    resolvedSubnets: config.status?.resolvedSubnets ?? {},
+    reservedIndexes: reservedIndexes.filter(({ until }) => Date.parse(until) > now),
     deletedVms: new Map(),
     removalsOnHold: config.status?.heldRemovals ?? [],
     removalsApproved: approval !== undefined && approval !== config.status?.releasedRemovals,

@@ -2,11 +2,13 @@
  * Assigns indexes to new ports. A port of a subnet with an index gets that index. The others get the lowest free index that
  * no subnet has: ports in the order of the user's subnets, then by age, then by MAC address. Pure.
  *
- * An index in use is never reassigned: a port keeps its index, and a removal leaves a gap.
+ * An index in use is never reassigned: a port keeps its index, and a removal leaves a gap. For a short time a port that
+ * returns gets its former index, which the others get only if no other one is free.
  */
 import { type Interface, maxInterfaces } from '../contract/interfaces.ts'
+import type { ReservedIndex } from '../contract/openstack-config.ts'
 import type { Port } from './cloud.ts'
-import type { Claim, SelectedSubnet } from './observed-state.ts'
+import { type Claim, type DeliveredNode, identityOf, type SelectedSubnet } from './observed-state.ts'
 import { byCreation, type Match } from './verdicts.ts'
 
 export interface Candidate {
@@ -22,16 +24,20 @@ export interface IndexAssignment {
   overflow: Candidate[]
 }
 
-interface OnNode {
+export interface OnNode {
   interfaces: readonly Interface[]
   subnets: readonly SelectedSubnet[]
   /** Indexes that other OpenstackConfigs give their subnets. */
   reserved: ReadonlySet<number>
+  formerIndexes: FormerIndexes
 }
+
+/** By port, the index that it had on this VM until a short time ago. */
+export type FormerIndexes = ReadonlyMap<string, number>
 
 export function assignIndexes(
   candidates: readonly Candidate[],
-  { interfaces, subnets, reserved }: OnNode,
+  { interfaces, subnets, reserved, formerIndexes }: OnNode,
 ): IndexAssignment {
   const result: IndexAssignment = { assigned: [], blocked: [], overflow: [] }
   const indexOf = new Map(subnets.map(({ id, index }) => [id, index]))
@@ -51,13 +57,37 @@ export function assignIndexes(
     else assign(candidate, index)
     return false
   })
-  const free = indexes.filter(index => !used.has(index) && !unavailable.has(index))
-  for (const candidate of rest) {
-    const index = free.shift()
+  const isFree = (index: number | undefined) => index !== undefined && !used.has(index) && !unavailable.has(index)
+  const others = rest.filter(candidate => {
+    const former = formerIndexes.get(candidate.port.id)
+    if (former === undefined || !isFree(former)) return true
+    assign(candidate, former)
+    return false
+  })
+  const ofOthers = new Set(formerIndexes.values())
+  const free = indexes.filter(isFree)
+  const inOrder = [...free.filter(index => !ofOthers.has(index)), ...free.filter(index => ofOthers.has(index))]
+  for (const candidate of others) {
+    const index = inOrder.shift()
     if (index === undefined) result.overflow.push(candidate)
     else assign(candidate, index)
   }
   return result
+}
+
+/** By port, the indexes that a plan takes away from the ports of a VM. */
+export function removedIndexes(
+  { delivered, interfaces }: { delivered?: DeliveredNode; interfaces: readonly Interface[] },
+  vmId: string,
+): [string, number][] {
+  if (!delivered || delivered.instanceId !== vmId) return []
+  const left = new Set(interfaces.map(identityOf))
+  return delivered.interfaces.flatMap(nic => (left.has(identityOf(nic)) ? [] : [[identityOf(nic), nic.index]]))
+}
+
+export function formerIndexesByVm(all: readonly ReservedIndex[]): ReadonlyMap<string, FormerIndexes> {
+  const byVm = Map.groupBy(all, ({ vmId }) => vmId)
+  return new Map([...byVm].map(([vmId, own]) => [vmId, new Map(own.map(({ portId, index }) => [portId, index]))]))
 }
 
 export const indexes = Array.from({ length: maxInterfaces }, (_, index) => index)

@@ -45,6 +45,7 @@ import { createPlanLimit } from './plan-limit.ts'
 import { openPolicy } from './policy.ts'
 import { configReconciler, type ReconcileDeps } from './reconcile.ts'
 import { createRecords, type Recorder } from './records.ts'
+import { createRepeatedReads } from './repeated-reads.ts'
 import { createSecretWatch, type SecretWatch } from './secret-watch.ts'
 import { createSnapshots } from './snapshots.ts'
 import { createStatusWatch } from './status-watch.ts'
@@ -116,6 +117,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const planner = createPlanner()
   const secretWatch = createSecretWatch({ kube, log, wake: key => waker.wake(key) })
   const snapshots = createSnapshots(() => performance.now())
+  const repeatedReads = createRepeatedReads(() => performance.now())
   const cloudEvents = createCloudEvents({
     enabled: settings.RABBITMQ_EVENTS_ENABLED,
     own: await ownBusOf(settings),
@@ -155,6 +157,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       clouds.forget(key)
       planner.forget(key)
       snapshots.forget(key)
+      repeatedReads.forget(key)
       cloudEvents.forget(key)
       nodeWatch.forget(key)
       statusWatch.forget(key)
@@ -173,6 +176,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     busSecrets: createBusSecrets(settings.RABBITMQ_SECRET_ENABLED ? kube : undefined),
     policy,
     planner,
+    repeatedReads,
     ...(maxSyncMs !== undefined && { maxSyncMs }),
     objectEvents: createObjectEvents(eventRecorder),
     claims: (providerId, source) =>

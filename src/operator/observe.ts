@@ -5,18 +5,19 @@
 import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { giveWay } from '../runtime/event-loop.ts'
-import type { Cloud, Network, Port } from './cloud.ts'
+import type { Attachment, Cloud, Network, Port } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
 import { identityOf, type PortCheck, type SelectedSubnet, type SelectionRules, type Vm } from './observed-state.ts'
-import type { MissingPort } from './plan.ts'
+import type { MissingPort } from './removals.ts'
 import { selectedSubnets, subnetRefsOf } from './subnets.ts'
 import { stage } from './sync-error.ts'
+import { addressesIn } from './verdicts.ts'
 import { type ObservedVms, type ObserveOptions, observeVms, selectedIds } from './vms.ts'
 
 export interface CloudState extends ObservedVms {
   ports: Port[]
   subnets: SelectedSubnet[]
-  subnetsSelectedById: boolean
+  subnetNames: Readonly<Record<string, string>>
   networks: ReadonlyMap<string, Network>
   clockBehindMs: number
 }
@@ -40,8 +41,11 @@ export async function observeCloud(
     stage('NeutronPortError', () => cloud.portsOfServers(vmIds, signal)),
     stage('NeutronSubnetError', () => cloud.networks(networkIds, signal)),
   ])
-  const subnetsSelectedById = refs.every(({ id }) => id !== undefined)
-  return { ...observedVms, ports, subnets, subnetsSelectedById, networks, clockBehindMs: cloud.clockBehindMs() }
+  const named = refs.flatMap(({ id, name }, n): [string, string][] =>
+    id === undefined && name && subnets[n] ? [[name, subnets[n].id]] : [],
+  )
+  const subnetNames = Object.fromEntries(named)
+  return { ...observedVms, ports, subnets, subnetNames, networks, clockBehindMs: cloud.clockBehindMs() }
 }
 
 interface CheckOptions {
@@ -54,7 +58,8 @@ interface CheckOptions {
 
 /**
  * Checks delivered ports that are missing from the list: asks Neutron by id, then Nova for its own list of the VM's
- * interfaces. A port is detached only if both do not have it. A port that cannot be checked stays unresolved.
+ * interfaces. A port is detached only if both do not have it. A port that cannot be checked stays unresolved. So does one that
+ * is listed without an address in a selected subnet, unless Nova lists its addresses.
  *
  * A delete notification replaces Nova's answer if the list is complete: it has ports, and all missing ones were reported
  * as deleted.
@@ -80,6 +85,7 @@ export async function checkMissingPorts(
   const foundByMac = Map.groupBy(found, port => port.macAddress)
   const isDeleted = ({ portId }: MissingPort) => portId !== undefined && deletedPorts.has(portId)
   const isListComplete = state.ports.length > 0 && missing.every(isDeleted)
+  const subnetIds = new Set(state.subnets.map(({ id }) => id))
   const ports: Port[] = []
   const portChecks = new Map<string, PortCheck>()
   const failures: string[] = []
@@ -87,6 +93,11 @@ export async function checkMissingPorts(
   for (const one of missing) {
     const matching = (one.portId === undefined ? foundByMac.get(one.macAddress) : foundById.get(one.portId)) ?? []
     const attached = matching.find(port => port.serverId === one.vmId)
+    if (one.port) {
+      if (attached && hasAddressIn(attached, state.subnets)) portChecks.set(identityOf(one), 'attached')
+      else unresolved.push(one)
+      continue
+    }
     // A port on another server gets a verdict. It does not prove that this interface is detached.
     ports.push(...(attached ? [attached] : matching))
     if (attached) continue
@@ -100,11 +111,12 @@ export async function checkMissingPorts(
         const attachments = await cloud.attachmentsOf(vmId, signal)
         const missing = attachments ? 'detached' : await checkOfMissingVm(cloud, vmId, state.vms, signal)
         if (missing === undefined) return
-        const portIds = new Set(attachments?.map(one => one.portId))
-        const macAddresses = new Set(attachments?.map(one => one.macAddress))
-        for (const { portId, macAddress } of group) {
-          const isAttached = (portId !== undefined && portIds.has(portId)) || macAddresses.has(macAddress)
-          portChecks.set(identityOf({ portId, macAddress }), isAttached ? 'attached' : missing)
+        const byPort = new Map(attachments?.map(one => [one.portId, one]))
+        const byMac = new Map(attachments?.map(one => [one.macAddress, one]))
+        for (const one of group) {
+          const attachment = byPort.get(one.portId ?? '') ?? byMac.get(one.macAddress)
+          const check = one.port ? addressCheck(attachment, subnetIds) : attachment ? 'attached' : missing
+          if (check) portChecks.set(identityOf(one), check)
         }
       } catch (error) {
         failures.push(messageOf(error))
@@ -112,6 +124,16 @@ export async function checkMissingPorts(
     }),
   )
   return { ports, portChecks, failures }
+}
+
+function hasAddressIn(port: Port, subnets: readonly SelectedSubnet[]): boolean {
+  return 'subnet' in addressesIn(port, subnets)
+}
+
+/** Undefined if Nova lists no address of the port: its answer may be half of a change too. */
+function addressCheck(attachment: Attachment | undefined, selected: ReadonlySet<string>): PortCheck | undefined {
+  if (!attachment || attachment.subnetIds.length === 0) return undefined
+  return attachment.subnetIds.some(id => selected.has(id)) ? 'attached' : 'withoutSubnet'
 }
 
 /** Whether Nova has a record of the deletion of each VM. One that cannot be checked is left out. */

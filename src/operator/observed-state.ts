@@ -3,6 +3,7 @@
  */
 import type { Interface } from '../contract/interfaces.ts'
 import type { NodeConfigStatus } from '../contract/node-config.ts'
+import type { ReservedIndex } from '../contract/openstack-config.ts'
 import type { MoveInProgress } from '../contract/renumber-status.ts'
 import type { ViolaClusterNode } from '../contract/viola.ts'
 import type { Network, Port, Subnet } from './cloud.ts'
@@ -39,10 +40,10 @@ export interface DeliveredNode {
 }
 
 /**
- * Result of the second check of a delivered port that is missing from the port list. `deleted`: Nova has a record of the
- * deletion of its VM.
+ * Result of the second check of a delivered port that is missing from the port list, or that is listed without an address in
+ * a selected subnet (`withoutSubnet`: a second answer says so too). `deleted`: Nova has a record of the deletion of its VM.
  */
-export type PortCheck = 'detached' | 'attached' | 'deleted'
+export type PortCheck = 'detached' | 'attached' | 'deleted' | 'withoutSubnet'
 
 /** Another OpenstackConfig for the same cluster. */
 export interface Claim {
@@ -51,6 +52,7 @@ export interface Claim {
   subnetIds: readonly string[]
   /** Numbers that its subnets have. */
   indexes: readonly number[]
+  reservedIndexes?: readonly ReservedIndex[] | undefined
 }
 
 export interface SelectedSubnet extends Subnet {
@@ -75,8 +77,8 @@ export interface Observed {
   rules: SelectionRules
   /** The selected subnets, in the user's order. */
   subnets: readonly SelectedSubnet[]
-  /** The user selects subnets by id, so a subnet that is no longer selected is an edit of the user. */
-  subnetsSelectedById: boolean
+  /** The subnet of each name by which the user selects one. */
+  subnetNames: Readonly<Record<string, string>>
   networks: ReadonlyMap<string, Network>
   vms: readonly Vm[]
   /** Nodes of the cluster that are no selected VM. Only with clusterNodes. */
@@ -92,12 +94,16 @@ export interface Observed {
   claims: readonly Claim[]
   /** The server that each name in vmNames meant when its interfaces were delivered. */
   resolvedNames: Readonly<Record<string, string>>
+  /** The subnet that each name meant when its interfaces were delivered. */
+  resolvedSubnets: Readonly<Record<string, string>>
   /** VMs that a name in vmNames no longer means: whether Nova has a record of their deletion. */
   deletedVms: ReadonlyMap<string, boolean>
   /** The user approved the removals that are on hold. */
   removalsApproved: boolean
   /** The removals on hold that the status already lists. */
   removalsOnHold: readonly string[]
+  /** Of all objects of the cluster. None of them has expired. */
+  reservedIndexes: readonly ReservedIndex[]
   /** The interface that gets another number now. */
   renumber?: MoveInProgress
 }

@@ -115,7 +115,7 @@ test('a detached port is removed from its node, and the others keep their indexe
   removePort(environment.cloudState, second.id)
   await waitForDelivered(['worker-1: multinic0=10.10.0.10 multinic2=10.20.0.10'])
   attach(worker, storage, { address: '10.10.0.20' })
-  await waitForDelivered(['worker-1: multinic0=10.10.0.10 multinic1=10.10.0.20 multinic2=10.20.0.10'])
+  await waitForDelivered(['worker-1: multinic0=10.10.0.10 multinic2=10.20.0.10 multinic3=10.10.0.20'])
 })
 
 test('a node without interfaces is deleted, and the inventory marks it as removed', async () => {

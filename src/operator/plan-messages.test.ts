@@ -110,10 +110,33 @@ const verdicts: Record<string, [given: Partial<Observed>, expected: string[]]> =
   ],
   'a delivered port that is handed over': [{ vms: [vm2], ports: [aPort(1)], delivered: [one], claims: [heir] }, []],
   'the primary port': [
-    { ports: [aPort(3)], delivered: [aNode([aNic(2, 0)], { status: { nodeAddresses: ['10.1.0.3'] } })] },
+    { ports: [aPort(2), aPort(3)], delivered: [aNode([aNic(2, 0)], { status: { nodeAddresses: ['10.1.0.3'] } })] },
     [
       'port-3 PrimaryPort: the port is the primary port of the node; MultiNIC does not manage it',
       'port-2 Selected: multinic0',
+    ],
+  ],
+  'a port that is not listed on its VM': [
+    { delivered: [one] },
+    ['port-1 RemovalUnconfirmed: multinic0 stays: Neutron does not list the port on the VM'],
+  ],
+  'a port that only Nova lists on its VM': [
+    { delivered: [one], portChecks: new Map([['port-1', 'attached']]) },
+    [
+      'port-1 RemovalUnconfirmed: multinic0 stays: Neutron does not list the port on the VM, but a second answer has it',
+    ],
+  ],
+  'a port that is listed without its address': [
+    { ports: [aPort(1, { addresses: [] })], delivered: [one] },
+    ['port-1 RemovalUnconfirmed: multinic0 stays: Neutron lists the port without an address in a selected subnet'],
+  ],
+  'a port of a subnet whose name means another subnet': [
+    {
+      ...{ subnets: [backup], subnetNames: { storage: 'backup' }, resolvedSubnets: { storage: 'storage' } },
+      ...{ ports: [aPort(1)], delivered: [one] },
+    },
+    [
+      'port-1 SubnetNameReused: multinic0 stays until you approve its removal: storage in subnets now means subnet backup',
     ],
   ],
   'a delivered port of a node without an instance ID': [
@@ -156,12 +179,22 @@ const causes: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     ['remove worker-1', 'multinic0 (port port-1) is removed: its subnet is no longer selected'],
   ],
   'a port that lost its address in the subnet': [
-    { ports: [aPort(1, { addresses: [] })], delivered: [one] },
+    {
+      ports: [aPort(1, { addresses: [] })],
+      delivered: [one],
+      portChecks: new Map([['port-1', 'withoutSubnet']]),
+    },
     ['remove worker-1', 'multinic0 (port port-1) is removed: the port has no address in a selected subnet'],
   ],
-  'subnets that a filter no longer selects': [
-    { subnets: [backup], subnetsSelectedById: false, ports: [aPort(1)], delivered: [one] },
-    ['remove worker-1', 'multinic0 (port port-1) is removed: the port has no address in a selected subnet'],
+  'a subnet whose name was taken out': [
+    {
+      subnets: [backup],
+      subnetNames: { backup: 'backup' },
+      resolvedSubnets: { storage: 'storage' },
+      ports: [aPort(1)],
+      delivered: [one],
+    },
+    ['remove worker-1', 'multinic0 (port port-1) is removed: its subnet is no longer selected'],
   ],
   'a VM that vmSelector no longer selects': [
     left('selector'),

@@ -112,7 +112,10 @@ for (const [name, make] of Object.entries(missing))
     const work = async (size: number) => {
       reads.count = 0
       const found = countedReads({ ports: many(size, n => ({ ...port(n), serverId: 'vm-2' })) }, reads)
-      const attached = countedReads({ list: many(size, n => ({ portId: `other-${n}`, macAddress: 'x' })) }, reads)
+      const attached = countedReads(
+        { list: many(size, n => ({ portId: `other-${n}`, macAddress: 'x', subnetIds: [] })) },
+        reads,
+      )
       const cloud: Partial<Cloud> = {
         portsById: async ids => (ids.length > 0 ? found.ports : []),
         portsByMac: async macs => (macs.length > 0 ? found.ports : []),
@@ -123,7 +126,7 @@ for (const [name, make] of Object.entries(missing))
         nodesWithoutVm: [],
         ports: [],
         subnets: [],
-        subnetsSelectedById: true,
+        subnetNames: {},
         networks: new Map(),
         clockBehindMs: 0,
       }

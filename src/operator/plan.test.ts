@@ -21,6 +21,10 @@ import {
 } from './plan.fixture.ts'
 import { planRelease } from './plan.ts'
 
+const reserved = (n: number, index: number) => ({
+  ...{ vmId: 'vm-1', portId: `port-${n}`, index, until: '2026-11-15T01:10:00Z' },
+})
+
 const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   'a new port gets the lowest index': [{ ports: [aPort(1)] }, ['send worker-1 0=port-1']],
   'new ports get indexes by the order of subnets, then age, then MAC address': [
@@ -39,8 +43,8 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     { ports: [aPort(5), aPort(1)], delivered: [aNode([aNic(5, 0)])] },
     ['send worker-1 0=port-5 1=port-1'],
   ],
-  'a removal leaves a gap, and the next port gets its index': [
-    { ports: [aPort(2), aPort(9)], delivered: [aNode([aNic(1, 0), aNic(2, 1)])], portChecks: detached(1) },
+  'a removal leaves a gap, and a later port gets its index': [
+    { ports: [aPort(2), aPort(9)], delivered: [aNode([aNic(2, 1)])] },
     ['send worker-1 0=port-9 1=port-2'],
   ],
   'the eleventh port is refused': [
@@ -117,6 +121,38 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     ['port-2 PrimaryPort'],
   ],
 
+  'a port that returns gets the index that is reserved for it': [
+    { ports: [aPort(1), aPort(2)], reservedIndexes: [reserved(2, 3)] },
+    ['send worker-1 0=port-1 3=port-2'],
+  ],
+  'an index that is reserved for a port is not given to another one': [
+    { ports: [aPort(1)], reservedIndexes: [reserved(2, 0)] },
+    ['send worker-1 1=port-1'],
+  ],
+  'the index of a port that leaves is not given to one that comes at the same time': [
+    { ports: [aPort(2)], delivered: [one], portChecks: detached(1) },
+    ['send worker-1 1=port-2'],
+  ],
+  'an index that is reserved on another VM is free': [
+    { ports: [aPort(1)], reservedIndexes: [{ ...reserved(2, 0), vmId: 'vm-2' }] },
+    ['send worker-1 0=port-1'],
+  ],
+  'a reserved index is given to another port if no other one is free': [
+    {
+      ports: [aPort(30)],
+      delivered: [aNode([0, 1, 2, 3, 4, 6, 7, 9].map(index => aNic(index + 1, index, { source: 'ns/other' })))],
+      reservedIndexes: [reserved(20, 5), reserved(21, 8)],
+    },
+    ['send worker-1 0=port-1 1=port-2 2=port-3 3=port-4 4=port-5 5=port-30 6=port-7 7=port-8 9=port-10'],
+  ],
+  'a reserved index is given to a port whose subnet has it': [
+    { subnets: [{ ...storage, index: 0 }], ports: [aPort(1)], reservedIndexes: [reserved(2, 0)] },
+    ['send worker-1 0=port-1'],
+  ],
+  'a port whose reserved index is in use gets another one': [
+    { ports: [aPort(1), aPort(2)], delivered: [one], reservedIndexes: [reserved(2, 0)] },
+    ['send worker-1 0=port-1 1=port-2'],
+  ],
   'a port that is recreated with the same MAC address keeps the index': [
     { ports: [aPort(1, { id: 'port-new' })], delivered: [one] },
     ['send worker-1 0=port-new'],
@@ -160,7 +196,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   ],
   'a port that Neutron has on another VM and Nova still on this one stays': [
     { ports: [aPort(1, { serverId: 'vm-9' })], delivered: [one], portChecks: new Map([['port-1', 'attached']]) },
-    [],
+    ['port-1 RemovalUnconfirmed'],
   ],
 
   'a VM whose name is unknown waits': [

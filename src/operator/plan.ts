@@ -10,7 +10,14 @@ import { equalInterfaces, type Interface, interfaceName, maxInterfaces } from '.
 import { shownName } from '../contract/truncate.ts'
 import { flatMapSteps, type Steps } from '../runtime/event-loop.ts'
 import type { Port, PortSecurity } from './cloud.ts'
-import { assignIndexes, type Candidate, reservedByOthers } from './interface-indexes.ts'
+import {
+  assignIndexes,
+  type Candidate,
+  formerIndexesByVm,
+  type OnNode,
+  removedIndexes,
+  reservedByOthers,
+} from './interface-indexes.ts'
 import { type Move, movesOf, numbersIn, renumbered } from './moves.ts'
 import { type NodeName, nodeNames, nodeVerdicts, vmVerdicts } from './node-names.ts'
 import { type Claim, type DeliveredNode, identityOf, type Observed, type Vm } from './observed-state.ts'
@@ -19,11 +26,14 @@ import {
   type DeliveredInterface,
   decideOutcomes,
   heirFinder,
+  type MissingPort,
   matchNodes,
   type Outcome,
+  refusalOfRemoval,
   releaseOutcome,
   removalsOnHold,
   removalText,
+  toMissingPort,
   vmsById,
 } from './removals.ts'
 import { deliveredPorts, possibleUpdates, type Update, unchanged, updateOf, withoutRivals } from './undeliverable.ts'
@@ -48,13 +58,6 @@ export interface NodePlan {
   expectedSpecHash: string
   /** What differs, in sentences for the history. */
   why: string[]
-}
-
-/** A delivered interface whose port is missing from the port list: is it still attached to the VM? */
-export interface MissingPort {
-  vmId: string
-  portId?: string
-  macAddress: string
 }
 
 export interface Plan {
@@ -199,6 +202,7 @@ function* selectNewPorts(
   const ports = Map.groupBy(unique.values(), port => port.serverId)
   const byName = new Map(observed.delivered.map(node => [node.nodeName, node]))
   const reserved = reservedByOthers(observed.claims)
+  const formerIndexes = formerIndexesByVm(observed.reservedIndexes)
   yield
   return yield* flatMapSteps(vmsById(observed.vms), ([vmId, { hasLeft }]): Verdict[] => {
     const name = names.get(vmId)
@@ -219,7 +223,8 @@ function* selectNewPorts(
     const inMove = observed.renumber?.nodeName === name.node ? numbersIn(observed.renumber) : []
     // Stryker disable next-line ArrayDeclaration: only numbers count
     const unavailable = new Set([...(reserved.get(vmId) ?? []), ...inMove])
-    const verdicts = addPorts(draft, vmId, candidates, unavailable, observed)
+    const former = new Map([...(formerIndexes.get(vmId) ?? []), ...removedIndexes(draft, vmId)])
+    const verdicts = addPorts(draft, vmId, candidates, { reserved: unavailable, formerIndexes: former }, observed)
     if (draft.interfaces.length > 0) drafts.set(name.node, draft)
     return [...refused, ...verdicts]
   })
@@ -246,16 +251,13 @@ function addPorts(
   draft: Draft,
   vmId: string,
   candidates: Candidate[],
-  reserved: ReadonlySet<number>,
+  unavailable: Pick<OnNode, 'reserved' | 'formerIndexes'>,
   observed: Observed,
 ): Verdict[] {
   const { interfaces } = draft
   const { deliverable, refused } = withoutRivals(candidates, interfaces, observed)
-  const { assigned, blocked, overflow } = assignIndexes(deliverable, {
-    interfaces,
-    subnets: observed.subnets,
-    reserved,
-  })
+  const onNode = { interfaces, subnets: observed.subnets, ...unavailable }
+  const { assigned, blocked, overflow } = assignIndexes(deliverable, onNode)
   for (const { candidate, index } of assigned) {
     const name = interfaceName(index)
     draft.interfaces.push(interfaceOf(index, candidate.port, candidate.match, observed))
@@ -306,13 +308,9 @@ function* deliveredVerdicts(
       const message = `${nic.name} of ${nic.source ?? 'another object'}`
       return [{ portId, vm, reason: 'SelectedByOther', message, name: nic.name }]
     }
-    const refusal = drafts.get(node.nodeName)?.refused.get(portId)
+    const refusal = refusalOfRemoval(one) ?? drafts.get(node.nodeName)?.refused.get(portId)
     return [refusal ? { portId, vm, ...refusal, name: nic.name } : selected(portId, vm, nic.name)]
   })
-}
-
-function toMissingPort({ vmId = '', nic }: DeliveredInterface): MissingPort {
-  return { vmId, macAddress: nic.macAddress, ...(nic.portId !== undefined && { portId: nic.portId }) }
 }
 
 /** Adds what people want to know about the subject of a verdict. In place: there may be a hundred thousand. */

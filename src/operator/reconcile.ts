@@ -151,6 +151,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       waitingSince: history.waitingSince,
       eventsUnavailable: isUnavailable(deps.cloudEvents.stateOf(key)),
       renumberDue: isRenumberDue(config, result),
+      repeatReadMs: result?.repeatReadMs,
       downDueMs: result?.down.dueMs,
       random: (deps.random ?? Math.random)(),
     })

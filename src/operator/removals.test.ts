@@ -6,6 +6,8 @@ import { aNic, aNode, aPort, backup, detached, observed, one, planNodes, planTex
 
 const five = aNode([1, 2, 3, 4, 5].map((n, index) => aNic(n, index)))
 const removal = (n: number) => `worker-1 multinic${n - 1} (port port-${n})`
+/** The plan for an interface whose port is checked again. */
+const unlisted = ['port-1 RemovalUnconfirmed', 'check port-1 of vm-1']
 const onHold = (n: number) => `hold ${removal(n)}`
 
 /** vm-1 was delivered by the name worker-1, which now means vm-9. */
@@ -15,6 +17,17 @@ const reused: Partial<Observed> = {
   delivered: [one],
   deletedVms: new Map([['vm-1', false]]),
 }
+
+/** The interface was delivered by the name storage, which now means the subnet backup. */
+const renamedSubnet: Partial<Observed> = {
+  subnets: [backup],
+  subnetNames: { storage: 'backup' },
+  resolvedSubnets: { storage: 'storage' },
+  ports: [aPort(1)],
+  delivered: [one],
+}
+
+const withoutSubnet = (...ns: number[]) => new Map(ns.map(n => [`port-${n}`, 'withoutSubnet' as const]))
 
 /** Two nodes with this many interfaces together. */
 const fleet = (count: number) => [
@@ -40,15 +53,18 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     { ports: [aPort(1, { status: 'BUILD', createdAt: '2001-01-01T00:00:00Z', owner: '' })], delivered: [one] },
     [],
   ],
-  'a port that is missing from the list is only checked': [{ delivered: [one] }, ['check port-1 of vm-1']],
+  'a port that is missing from the list is only checked': [{ delivered: [one] }, unlisted],
   'a port that the cloud confirms as detached is removed, and the node with the last one': [
     { delivered: [one], portChecks: detached(1) },
     ['remove worker-1'],
   ],
-  'a port that Nova still lists stays': [{ delivered: [one], portChecks: new Map([['port-1', 'attached']]) }, []],
+  'a port that Nova still lists stays': [
+    { delivered: [one], portChecks: new Map([['port-1', 'attached']]) },
+    ['port-1 RemovalUnconfirmed'],
+  ],
   'a port that is on another VM now is first checked on the old one': [
     { vms: [vm1, vm2], ports: [aPort(1, { serverId: 'vm-2' })], delivered: [one] },
-    ['check port-1 of vm-1'],
+    unlisted,
   ],
   'a port that moved is removed from its old node before the new one gets it': [
     { vms: [vm1, vm2], ports: [aPort(1, { serverId: 'vm-2' })], delivered: [one], portChecks: detached(1) },
@@ -64,7 +80,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   ],
   'two that disappear while a third cannot be checked are put on hold': [
     { ports: [aPort(4), aPort(5)], delivered: [five], portChecks: detached(1, 2) },
-    ['check port-3 of vm-1', onHold(1), onHold(2)],
+    ['port-3 RemovalUnconfirmed', 'check port-3 of vm-1', onHold(1), onHold(2)],
   ],
   'a removal on hold stays on hold when the others return': [
     {
@@ -114,7 +130,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   ],
   'a name in vmNames without a server keeps the VM that it meant': [
     { vms: [{ entry: 'worker-1', state: 'notFound' }], resolvedNames: { 'worker-1': 'vm-1' }, delivered: [one] },
-    ['worker-1 VmNotFound', 'check port-1 of vm-1'],
+    ['port-1 RemovalUnconfirmed', 'worker-1 VmNotFound', 'check port-1 of vm-1'],
   ],
   'operator 15b: a wrong entry of vmNames does not silently keep a VM that was taken out': [
     { vms: [{ entry: 'typo', state: 'notFound' }], delivered: [one], deletedVms: new Map([['vm-1', false]]) },
@@ -172,10 +188,55 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     { delivered: [one], portChecks: detached(1), removalsOnHold: Array.from({ length: 99 }, (_, n) => `other ${n}`) },
     ['remove worker-1'],
   ],
+  'a port without an address in a selected subnet stays, and is checked': [
+    { ports: [aPort(1, { addresses: [] })], delivered: [one] },
+    unlisted,
+  ],
+  'a port without an address in a selected subnet, as a second answer says too, is removed': [
+    { ports: [aPort(1, { addresses: [] })], delivered: [one], portChecks: withoutSubnet(1) },
+    ['remove worker-1'],
+  ],
+  'a port without an address in a selected subnet stays if Nova lists one': [
+    { ports: [aPort(1, { addresses: [] })], delivered: [one], portChecks: new Map([['port-1', 'attached']]) },
+    ['port-1 RemovalUnconfirmed'],
+  ],
   'many ports that lose their addresses at once are put on hold': [
-    { ports: [1, 2, 3, 4, 5].map(n => aPort(n, { addresses: [] })), delivered: [five] },
+    {
+      ports: [1, 2, 3, 4, 5].map(n => aPort(n, { addresses: [] })),
+      delivered: [five],
+      portChecks: withoutSubnet(1, 2, 3, 4, 5),
+    },
     [...[1, 2, 3, 4, 5].map(onHold)],
   ],
+  'a port that is detached beside two without an address yet is removed': [
+    {
+      ports: [aPort(2, { addresses: [] }), aPort(3, { addresses: [] }), aPort(4), aPort(5)],
+      delivered: [five],
+      portChecks: detached(1),
+    },
+    [
+      'send worker-1 1=port-2 2=port-3 3=port-4 4=port-5',
+      ...[2, 3].map(n => `port-${n} RemovalUnconfirmed`),
+      ...[2, 3].map(n => `check port-${n} of vm-1`),
+    ],
+  ],
+  'a subnet name that now means another subnet removes nothing': [
+    renamedSubnet,
+    ['port-1 SubnetNameReused', `${onHold(1)}: storage in subnets now means subnet backup`],
+  ],
+  'a subnet name that now means another subnet, approved': [
+    { ...renamedSubnet, removalsApproved: true },
+    ['remove worker-1'],
+  ],
+  'a subnet name that now means another subnet, and the port was detached': [
+    { ...renamedSubnet, ports: [], portChecks: detached(1) },
+    ['remove worker-1'],
+  ],
+  'a subnet whose name the user replaced by another is removed': [
+    { ...renamedSubnet, subnetNames: { backup: 'backup' } },
+    ['remove worker-1'],
+  ],
+  'a subnet of which no name is known is only checked': [{ ...renamedSubnet, resolvedSubnets: {} }, unlisted],
   'a VM with many interfaces that vmSelector no longer selects is put on hold': [
     { vms: [{ ...vm1, hasLeft: 'selector' }], delivered: [five] },
     [1, 2, 3, 4, 5].map(onHold),
@@ -214,7 +275,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   ],
   'a node config without an instance ID is kept while a name has no server': [
     { vms: [{ entry: 'worker-1', state: 'notFound' }], delivered: [aNode([aNic(1, 0)], { instanceId: '' })] },
-    ['worker-1 VmNotFound', 'check port-1 of '],
+    ['port-1 RemovalUnconfirmed', 'worker-1 VmNotFound', 'check port-1 of '],
   ],
   'of two names that meant the same server, the first one counts': [
     {
@@ -229,7 +290,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   ],
   'a VM whose name cannot be resolved keeps its interfaces': [
     { vms: [{ entry: 'worker-1', state: 'unknown' }], delivered: [one] },
-    ['check port-1 of vm-1'],
+    unlisted,
   ],
 }
 

@@ -3,31 +3,32 @@
  * Pure.
  *
  * A failed, empty or incomplete read never removes an interface (G2): a port that is missing from the list is only checked
- * again. An edit of the user removes, and so does a VM whose deletion Nova recorded. A port that the cloud, asked a second
- * time, no longer has on the VM is removed too, but many at once only after a person approves it. The same holds for a VM
- * whose name in vmNames has come to mean another server, and for one whose Node was deleted: nobody edited the object, and
- * a Node that joins again must find its interfaces.
+ * again, and so is one that is listed without an address in a selected subnet. An edit of the user removes, and so does a VM
+ * whose deletion Nova recorded. A port that the cloud, asked a second time, no longer has on the VM is removed too, but many
+ * at once only after a person approves it. The same holds for a VM or a subnet whose name in the object has come to mean
+ * another one, and for a VM whose Node was deleted: nobody edited the object, and a Node that joins again must find its
+ * interfaces.
  */
 import type { Interface } from '../contract/interfaces.ts'
 import { truncate } from '../contract/truncate.ts'
 import { flatMapSteps, type Steps } from '../runtime/event-loop.ts'
 import type { Port } from './cloud.ts'
 import { type Claim, type DeliveredNode, identityOf, type Observed, type Vm } from './observed-state.ts'
-import { addressesIn } from './verdicts.ts'
+import { addressesIn, type Refusal } from './verdicts.ts'
 
 export type Outcome =
   /** Delivered by another OpenstackConfig. */
   | { action: 'ignore' }
-  | { action: 'keep'; port?: Port }
-  /** The port is missing from the list, and nothing else is known yet. */
-  | { action: 'check' }
+  | { action: 'keep'; port?: Port; unconfirmed?: string }
+  /** The port is missing from the list, or is listed without an address in a selected subnet. Nothing else is known yet. */
+  | { action: 'check'; port?: Port; unconfirmed: string }
   /** A name in vmNames no longer means the VM, and Nova was not asked yet whether it was deleted. */
   | { action: 'checkVm' }
   | { action: 'remove'; why: string; evidence?: Evidence }
   | { action: 'handOver'; to: string }
 
 /** Why a removal may need approval. None: the user edited the object, or Nova recorded the deletion of the VM. */
-type Evidence = 'missing' | 'nameReused' | 'nodeDeleted'
+type Evidence = 'missing' | 'nameReused' | 'subnetNameReused' | 'nodeDeleted'
 
 /** A node config of the cluster and the VM that it belongs to. */
 export interface NodeOfVm {
@@ -38,6 +39,15 @@ export interface NodeOfVm {
 export interface DeliveredInterface extends NodeOfVm {
   nic: Interface
   outcome: Outcome
+}
+
+/** A delivered interface whose port is missing from the port list: is it still attached to the VM? */
+export interface MissingPort {
+  vmId: string
+  portId?: string
+  macAddress: string
+  /** It is listed on the VM, but without an address in a selected subnet. */
+  port?: Port
 }
 
 /** Fewer missing ports than this are never put on hold. */
@@ -59,16 +69,18 @@ export function* decideOutcomes(observed: Observed, nodes: readonly NodeOfVm[]):
 interface Lookups {
   vms: ReadonlyMap<string | undefined, Vm>
   formerEntry: FormerEntry
+  formerNames: FormerNames
   subnetIds: ReadonlySet<string | undefined>
   otherSources: ReadonlySet<string | undefined>
   findPort: FindPort
   findHeir: FindHeir
 }
 
-function lookupsOf({ vms, resolvedNames, subnets, claims, ports }: Observed): Lookups {
+function lookupsOf({ vms, resolvedNames, resolvedSubnets, subnets, claims, ports }: Observed): Lookups {
   return {
     vms: vmsById(vms),
     formerEntry: formerEntryFinder(vms, resolvedNames),
+    formerNames: formerNamesOf(resolvedSubnets),
     subnetIds: new Set(subnets.map(subnet => subnet.id)),
     otherSources: new Set(claims.map(claim => claim.source)),
     findPort: portFinder(ports),
@@ -83,7 +95,7 @@ function decideOutcome(
   vmId: string | undefined,
   nic: Interface,
 ): Outcome {
-  const { vms, formerEntry, subnetIds, otherSources, findPort, findHeir } = lookups
+  const { vms, formerEntry, otherSources, findPort, findHeir } = lookups
   const port = findPort(nic, vmId)
   const match = port && addressesIn(port, observed.subnets)
   const isSelected = match !== undefined && 'subnet' in match
@@ -101,19 +113,46 @@ function decideOutcome(
   const left = vms.get(vmId)?.hasLeft
   if (left === 'selector') return releaseOutcome(findHeir, node, nic, 'its VM is no longer selected', 'missing')
   if (left) return releaseOutcome(findHeir, node, nic, 'its VM is no longer a Node of the cluster', 'nodeDeleted')
-  if (match) {
-    if ('subnet' in match) return { action: 'keep', port }
-    const edit = observed.subnetsSelectedById && !subnetIds.has(nic.subnetId)
-    if (edit) return releaseOutcome(findHeir, node, nic, 'its subnet is no longer selected')
-    return { action: 'remove', why: match.message, evidence: 'missing' }
-  }
+  if (match && 'subnet' in match) return { action: 'keep', port }
+  const released = match && deselectedSubnetOutcome(observed, lookups, node, nic)
+  if (released) return released
   const check = observed.portChecks.get(identityOf(nic))
-  if (check === undefined) return { action: 'check' }
+  const listed = port ? 'lists the port without an address in a selected subnet' : 'does not list the port on the VM'
+  if (check === undefined) return { action: 'check', ...(port && { port }), unconfirmed: `Neutron ${listed}` }
   // Stryker disable next-line ObjectLiteral,StringLiteral: what is neither removed nor checked is kept
-  if (check === 'attached') return { action: 'keep' }
-  return check === 'deleted'
-    ? { action: 'remove', why: 'its VM was deleted' }
-    : { action: 'remove', why: 'it was detached from the VM', evidence: 'missing' }
+  if (check === 'attached') return { action: 'keep', unconfirmed: `Neutron ${listed}, but a second answer has it` }
+  if (check === 'deleted') return { action: 'remove', why: 'its VM was deleted' }
+  const why = check === 'withoutSubnet' ? 'the port has no address in a selected subnet' : 'it was detached from the VM'
+  return { action: 'remove', why, evidence: 'missing' }
+}
+
+/** By subnet, the names that meant it when its interfaces were delivered. */
+type FormerNames = ReadonlyMap<string | undefined, readonly string[]>
+
+function formerNamesOf(resolvedSubnets: Observed['resolvedSubnets']): FormerNames {
+  const groups = Map.groupBy(Object.entries(resolvedSubnets), ([, id]) => id)
+  return new Map([...groups].map(([id, entries]) => [id, entries.map(([name]) => name)]))
+}
+
+/**
+ * The subnet of an interface is no longer selected: its name in the object means another subnet now, or the user edited the
+ * object. Undefined if neither is known.
+ */
+function deselectedSubnetOutcome(
+  { subnetNames }: Observed,
+  { subnetIds, formerNames, findHeir }: Lookups,
+  node: DeliveredNode,
+  nic: Interface,
+): Outcome | undefined {
+  if (subnetIds.has(nic.subnetId)) return undefined
+  const names = formerNames.get(nic.subnetId) ?? []
+  const reused = names.find(name => Object.hasOwn(subnetNames, name))
+  if (reused !== undefined) {
+    const why = `${reused} in subnets now means subnet ${subnetNames[reused]}`
+    return releaseOutcome(findHeir, node, nic, why, 'subnetNameReused')
+  }
+  const isEdit = names.length > 0 || Object.keys(subnetNames).length === 0
+  return isEdit ? releaseOutcome(findHeir, node, nic, 'its subnet is no longer selected') : undefined
 }
 
 /** The entry of vmNames that meant this VM when it was delivered. An entry that never had a server may have meant it. */
@@ -196,13 +235,26 @@ export function removalsOnHold(
   const ours = delivered.filter(({ outcome }) => outcome.action !== 'ignore')
   const by = (evidence: Evidence) => ours.filter(({ outcome }) => evidenceOf(outcome) === evidence)
   const missing = by('missing')
-  const unchecked: Outcome['action'][] = ['check', 'checkVm']
-  const count = missing.length + ours.filter(({ outcome }) => unchecked.includes(outcome.action)).length
+  const count = missing.length + ours.filter(({ outcome }) => isUnchecked(outcome)).length
   const isMany = count >= minRemovalsOnHold && count > ours.length * maxRemovedShare
   const before = new Set(listed)
   const isOnHold = (one: DeliveredInterface) =>
     isMany || before.has(removalText(one)) || before.size >= maxRemovalsOnHold
-  return new Set([...missing.filter(isOnHold), ...by('nameReused'), ...by('nodeDeleted')])
+  return new Set([...missing.filter(isOnHold), ...by('nameReused'), ...by('subnetNameReused'), ...by('nodeDeleted')])
+}
+
+/** A port that the list has on its VM is not missing. */
+function isUnchecked(outcome: Outcome): boolean {
+  return outcome.action === 'checkVm' || (outcome.action === 'check' && outcome.port === undefined)
+}
+
+/** Why an interface stays although its removal is planned or possible. Undefined: its port is selected. */
+export function refusalOfRemoval({ nic, outcome }: Pick<DeliveredInterface, 'nic' | 'outcome'>): Refusal | undefined {
+  if (outcome.action === 'remove' && outcome.evidence === 'subnetNameReused')
+    return { reason: 'SubnetNameReused', message: `${nic.name} stays until you approve its removal: ${outcome.why}` }
+  const unconfirmed = outcome.action === 'keep' || outcome.action === 'check' ? outcome.unconfirmed : undefined
+  if (unconfirmed === undefined) return undefined
+  return { reason: 'RemovalUnconfirmed', message: `${nic.name} stays: ${unconfirmed}` }
 }
 
 function evidenceOf(outcome: Outcome): Evidence | undefined {
@@ -216,6 +268,15 @@ export function removalText({ node, nic, outcome }: Pick<DeliveredInterface, 'no
   // Stryker disable next-line ConditionalExpression: nothing but a removal is on hold
   const isOfMany = outcome.action !== 'remove' || outcome.evidence === 'missing'
   return truncate(isOfMany ? text : `${text}: ${outcome.why}`, maxRemovalText)
+}
+
+export function toMissingPort({ vmId = '', nic, outcome }: DeliveredInterface): MissingPort {
+  const port = outcome.action === 'check' ? outcome.port : undefined
+  return {
+    ...{ vmId, macAddress: nic.macAddress },
+    ...(nic.portId !== undefined && { portId: nic.portId }),
+    ...(port && { port }),
+  }
 }
 
 export function vmsById(vms: readonly Vm[]): Map<string, Vm> {

@@ -16,31 +16,19 @@ import {
   type Subnet,
 } from '../../sandbox/cloud/state.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
+import { openSyncDeps, type SyncParts } from '../../test/operator/sync-deps.ts'
 import { indexesOf } from '../../test/support/random.ts'
 import { canonicalJson } from '../contract/hash.ts'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
-import { createOpenStackClouds, type OpenStackClouds } from '../openstack/clouds.ts'
 import { silent } from '../telemetry/log.ts'
-import { createBusSecrets } from './bus-secrets.ts'
-import { cloudAccess } from './cloud-access.ts'
-import { createCloudEvents } from './events/cloud-events.ts'
 import { type Hints, noHints } from './events/hints.ts'
 import { createPlanner, inspect } from './inspect.ts'
-import { createLocks } from './locks.ts'
-import { createNodeWatch } from './node-watch.ts'
-import { createPendingDeletions } from './pending-deletions.ts'
 import type { Plan } from './plan.ts'
-import { openPolicy } from './policy.ts'
-import { createRecords } from './records.ts'
-import { createSnapshots } from './snapshots.ts'
-import { createStatusWatch } from './status-watch.ts'
 import { type SyncDeps, type SyncResult, sync } from './sync.ts'
-import { createViolaClients, type ViolaClients } from './viola-clients.ts'
 
 let environment: OperatorEnvironment
-let clouds: OpenStackClouds
-let violaClients: ViolaClients
+let parts: SyncParts
 let deps: SyncDeps
 let subnets: Subnet[]
 let servers: Server[]
@@ -55,7 +43,7 @@ before(async () => {
 after(() => environment.close())
 
 beforeEach(async () => {
-  const { cloudState, cloud, violaUrl, caller } = environment
+  const { cloudState } = environment
   Object.assign(cloudState.faults, noFaults)
   for (const all of [cloudState.ports, cloudState.servers, cloudState.subnets]) all.clear()
   subnets = ['storage', 'backup', 'other'].map((name, n) =>
@@ -65,49 +53,10 @@ beforeEach(async () => {
   objects++
   servers = Array.from({ length: 4 }, (_, n) => addServer(cloudState, `worker-${objects}-${n}`))
   now = 0
-  clouds = createOpenStackClouds({})
-  violaClients = createViolaClients({
-    store: { list: async () => [], put: async () => {}, remove: async () => {} },
-  })
-  const env = { CONTRABASS_ENDPOINT: cloud.urls.contrabass, VIOLA_ENDPOINT: violaUrl }
-  const snapshots = createSnapshots(() => now)
-  const date = () => new Date()
-  deps = {
-    policy: await openPolicy({ env, hosts: [], ownNamespaces: ['multinic-system'], log: silent }),
-    sources: () => ({
-      secret: async () => cloudState.provider.encryptKey,
-      ownViolaToken: async () => caller.token,
-    }),
-    openCloud: (user, object, settings, credentials) =>
-      clouds.open({ user, ...cloudAccess(object, settings, credentials) }),
-    violaClients,
-    planner: createPlanner(),
-    claims: () => [],
-    timed: (_, work) => work(),
-    now: date,
-    locks: createLocks(),
-    records: createRecords(undefined, date),
-    pendingDeletions: createPendingDeletions(date),
-    sentOnce: new Map(),
-    snapshots,
-    busSecrets: createBusSecrets(undefined),
-    cloudEvents: createCloudEvents({
-      enabled: false,
-      own: { password: async () => undefined },
-      isAllowedHost: () => true,
-      wake: () => {},
-      canTarget: snapshots.canTarget,
-      metrics: { notification() {}, bus() {} },
-      log: silent,
-    }),
-    nodeWatch: createNodeWatch({ wake: () => {}, log: silent }),
-    statusWatch: createStatusWatch({ wake: () => {}, log: silent }),
-  }
+  parts = await openSyncDeps(environment, { now: () => now })
+  deps = parts.deps
 })
-afterEach(async () => {
-  deps.statusWatch.close()
-  await Promise.all([clouds.close(), violaClients.close()])
-})
+afterEach(() => parts.close())
 
 /** Selects all subnets but the last. */
 async function createObject(): Promise<void> {

@@ -9,6 +9,7 @@ const now = new Date('2026-11-15T01:00:00.500Z')
 const later = (ms: number) => new Date(now.getTime() + ms)
 const slowMs = 120_000
 
+const reserved = { vmId: 'vm-1', portId: 'p3', index: 2, until: '2026-11-15T01:10:00.500Z' }
 const findings: Findings = {
   verdicts: [
     { portId: 'p1', vm: 'vm-1', reason: 'Selected', message: 'multinic0', name: 'multinic0' },
@@ -26,6 +27,8 @@ const findings: Findings = {
   removalsOnHold: ['w1 multinic0 (port p1)'],
   approveCommand: 'kubectl approve',
   resolvedNames: { web: 'vm-1' },
+  resolvedSubnets: { storage: 'subnet-1' },
+  reservedIndexes: [reserved],
   refusedRemovals: [],
   events: { state: 'connected', message: 'listening', lastEventAt: 1_000, lagMs: 2 },
   target: { viola: 'https://viola', providerId: 'biz-1' },
@@ -37,7 +40,8 @@ const downPortRetry = { hash: 'h', fastAttempts: 1 }
 const good: SyncOutcome = { generation: 2, changed: 1, findings, downPortRetry, nextSyncMs: 20_000 }
 const empty: Findings = {
   ...findings,
-  ...{ verdicts: [], nodes: [], removalsOnHold: [], resolvedNames: {}, events: undefined },
+  ...{ verdicts: [], nodes: [], removalsOnHold: [], resolvedNames: {}, resolvedSubnets: {} },
+  ...{ reservedIndexes: [], events: undefined },
 }
 delete empty.renumber
 delete empty.approval
@@ -59,6 +63,8 @@ const found = {
   },
   heldRemovals: ['w1 multinic0 (port p1)'],
   resolvedNames: { web: 'vm-1' },
+  resolvedSubnets: { storage: 'subnet-1' },
+  reservedIndexes: [reserved],
   renumber: { request: 'r1', state: 'Done', total: 1, done: 1 },
   releasedRemovals: 'yes',
   deliveredTo: { viola: 'https://viola', providerId: 'biz-1' },

@@ -18,6 +18,8 @@ const nothing: Findings = {
   removalsOnHold: [],
   approveCommand: 'kubectl approve',
   resolvedNames: {},
+  resolvedSubnets: {},
+  reservedIndexes: [],
   refusedRemovals: [],
   events: undefined,
   target: { viola: 'https://viola', providerId: 'biz-1' },

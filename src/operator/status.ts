@@ -6,7 +6,7 @@
  */
 import { canonicalJson } from '../contract/hash.ts'
 import type { ConditionStatus, State } from '../contract/node-config.ts'
-import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
+import { maxReservedIndexes, type OpenstackConfigStatus, type ReservedIndex } from '../contract/openstack-config.ts'
 import { verdictKind } from '../contract/operator-api.ts'
 import { truncate } from '../contract/truncate.ts'
 import { conditionUpdates } from './conditions.ts'
@@ -43,6 +43,8 @@ export function nextStatus(
     ...present('ports', findings ? portsSummary(findings.verdicts) : before.ports),
     ...present('heldRemovals', findings ? removalList(findings.removalsOnHold) : before.heldRemovals),
     ...present('resolvedNames', findings ? namesOf(findings.resolvedNames) : before.resolvedNames),
+    ...present('resolvedSubnets', findings ? namesOf(findings.resolvedSubnets) : before.resolvedSubnets),
+    ...present('reservedIndexes', findings ? reservationsOf(findings.reservedIndexes) : before.reservedIndexes),
     ...present('renumber', findings ? findings.renumber : before.renumber),
     ...present('releasedRemovals', findings?.approval ?? before.releasedRemovals),
     ...(findings ? targetsOf(before, findings) : present('deliveredTo', before.deliveredTo)),
@@ -91,11 +93,12 @@ function portsSummary(verdicts: readonly Verdict[]): OpenstackConfigStatus['port
     portIds.length > 0 && verdictKind(reason) !== 'notManaged' ? [[reason, portIds.length] as const] : [],
   )
   const total = counts.reduce((sum, [, ports]) => sum + ports, 0)
-  const { Selected: taken = 0, ...skipped } = Object.fromEntries(counts)
+  const skipped = counts.filter(([reason]) => verdictKind(reason) !== 'selected')
+  const taken = total - skipped.reduce((sum, [, ports]) => sum + ports, 0)
   const first = verdictsWith(verdicts, reason => verdictKind(reason) === 'ignored')
   return {
     ...{ total, taken },
-    ...(Object.keys(skipped).length > 0 && { skipped }),
+    ...(skipped.length > 0 && { skipped: Object.fromEntries(skipped) }),
     ...(first.length > 0 && { first: first.slice(0, maxVerdicts).map(verdictText) }),
     summary: `${taken}/${total}`,
   }
@@ -107,6 +110,11 @@ function verdictText(verdict: Verdict): string {
 
 function namesOf(names: Readonly<Record<string, string>>): Record<string, string> | undefined {
   return Object.keys(names).length > 0 ? { ...names } : undefined
+}
+
+/** The newest come last. */
+function reservationsOf(reserved: readonly ReservedIndex[]): ReservedIndex[] | undefined {
+  return reserved.length > 0 ? reserved.slice(-maxReservedIndexes) : undefined
 }
 
 function removalList(removals: readonly string[]): string[] | undefined {

@@ -3,7 +3,7 @@
  */
 import type { State } from '../contract/node-config.ts'
 import { readyOf } from '../contract/object.ts'
-import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
+import type { OpenstackConfigStatus, ReservedIndex } from '../contract/openstack-config.ts'
 import type { SyncReason } from '../contract/reasons/catalogue.ts'
 import type { RenumberStatus } from '../contract/renumber-status.ts'
 import type { EventsState } from './events/cloud-events.ts'
@@ -32,6 +32,9 @@ export interface Findings {
   approveCommand: string
   /** The server that each name in vmNames means. */
   resolvedNames: Readonly<Record<string, string>>
+  /** The subnet that each name means. */
+  resolvedSubnets: Readonly<Record<string, string>>
+  reservedIndexes: readonly ReservedIndex[]
   /** Nodes whose removal Viola refused, with its message. */
   refusedRemovals: readonly string[]
   /** The state of the message bus; undefined if none is configured. */

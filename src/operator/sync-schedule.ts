@@ -28,6 +28,8 @@ export interface Situation {
   eventsUnavailable: boolean
   /** The next step of a request to renumber is decided, and the status names it. */
   renumberDue?: boolean
+  /** When another read decides about a port that Neutron lists without an address in a selected subnet. */
+  repeatReadMs?: number | undefined
   /** When the resend of nodes with DOWN ports is due. */
   downDueMs?: number | undefined
   /** From 0 to 1. */
@@ -43,7 +45,7 @@ const maxBackoffMs = 5 * 60_000
 
 export function nextSyncMs(intervals: Intervals, situation: Situation): number {
   const { now, failures, retryAfterMs = 0, lastChangeAt, unresolved, waitingSince } = situation
-  const { eventsUnavailable, renumberDue = false, downDueMs, random } = situation
+  const { eventsUnavailable, renumberDue = false, repeatReadMs, downDueMs, random } = situation
   const { pollFastMs, pollSlowMs, pollErrorMs, pollFastWindowMs } = intervals
   if (failures > 0) {
     const max = Math.max(maxBackoffMs, pollErrorMs)
@@ -54,6 +56,7 @@ export function nextSyncMs(intervals: Intervals, situation: Situation): number {
   const due = [sinceChange < pollFastWindowMs || unresolved || eventsUnavailable ? pollFastMs : pollSlowMs]
   if (renumberDue) due.push(renumberMs)
   if (waitingSince !== undefined) due.push(...afterNotificationMs.map(after => waitingSince + after - now))
+  if (repeatReadMs !== undefined) due.push(repeatReadMs)
   if (downDueMs !== undefined) due.push(downDueMs)
   return Math.round(Math.min(...due.filter(ms => ms > 0)))
 }

@@ -30,6 +30,7 @@ import { SyncError } from './sync-error.ts'
 import { type Findings, stateOf } from './sync-outcome.ts'
 import { type DownPortDecision, decideDownPorts } from './sync-schedule.ts'
 import { undelivered, unreadyPorts } from './unready-ports.ts'
+import { byReason } from './verdicts.ts'
 import { selectedIds } from './vms.ts'
 
 export interface SyncDeps extends InspectDeps {
@@ -42,7 +43,6 @@ export interface SyncDeps extends InspectDeps {
   cloudEvents: CloudEvents
   nodeWatch: NodeWatch
   statusWatch: StatusWatch
-  now: () => Date
   maxSyncMs?: number
 }
 
@@ -57,6 +57,8 @@ export interface SyncResult {
   waiting: boolean
   /** A conflict or an unresolved missing port is left: sync again soon. */
   unresolved: boolean
+  /** When another read decides about a port. */
+  repeatReadMs: number | undefined
   /** Selected ports whose interface is not configured as requested. Empty if Viola reports no state. */
   unreadyPorts: readonly string[]
   error?: SyncError
@@ -97,7 +99,7 @@ export async function sync(
     return sync(config, deps, { ...context, snapshot: undefined })
   }
   await giveWay()
-  const findings = findingsOf(config, inspection, result, deps.cloudEvents.stateOf(keyOf(config)))
+  const findings = findingsOf(config, inspection, result, deps.cloudEvents.stateOf(keyOf(config)), deps.now())
   await giveWay()
   const error = errorOf(result.delivery, inspection.cloudState, inspection.checkFailures)
   deps.snapshots.set(
@@ -114,7 +116,8 @@ export async function sync(
     plan: result.plan,
     ...{ inspection, isStatusPass },
     waiting: result.plan.waiting.length > 0,
-    unresolved: result.delivery.conflicts.size > 0 || result.plan.missingPorts.length > 0,
+    unresolved: result.delivery.conflicts.size > 0 || isUnconfirmed(result.plan),
+    repeatReadMs: deps.repeatedReads.msUntilNext(keyOf(config)),
     unreadyPorts: findings.nodesReported ? unreadyPorts(findings, result) : [],
     ...(error && { error }),
   }
@@ -137,6 +140,11 @@ async function inspectDue(
   if (isStatusPass && nodesDue({ deps, providerId, down }, plan, 1).length > 0)
     return inspectDue(config, deps, { ...context, reuse: undefined })
   return { inspection, down, isStatusPass }
+}
+
+/** Ports that are missing, or that only the second answer had. */
+function isUnconfirmed({ missingPorts, verdicts }: Plan): boolean {
+  return missingPorts.length > 0 || byReason(verdicts).some(({ reason }) => reason === 'RemovalUnconfirmed')
 }
 
 /** Undefined while interfaces are removed, or if Viola does not report what it has. */

@@ -277,6 +277,6 @@ test('operator 15a: after the loss of its namespace the operator takes the index
   await inventory.close()
   await environment.startOperator(env)
   attach('10.10.0.12')
-  await waitForPost('worker-1 multinic0=10.10.0.12 multinic1=10.10.0.11')
+  await waitForPost('worker-1 multinic1=10.10.0.11 multinic2=10.10.0.12')
   inventory = await openInventory(new URL(url).host)
 })

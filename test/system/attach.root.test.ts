@@ -217,11 +217,11 @@ test('detaching a port removes its NIC, rules, routes and files, and nothing els
   })
 })
 
-test('the next port gets the interface index of a detached port', async () => {
+test('the next port does not get the interface index of a port that was just detached', async () => {
   const [port] = system.attach({ vm: node, subnet: 'backup' })
   await system.waitUntilReady()
   const { interfaces } = (await system.nodeConfig(node)).spec
-  assert.equal(interfaces.find(nic => nic.portId === port?.id)?.name, 'multinic0')
+  assert.equal(interfaces.find(nic => nic.portId === port?.id)?.name, 'multinic2')
 })
 
 test('detaching the last port of a node removes everything that is ours', async () => {

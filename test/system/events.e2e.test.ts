@@ -175,7 +175,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     const own = queues.split('\n').find(name => name.startsWith('multinic-operator.')) ?? assert.fail(queues)
     await rabbit.control('delete_queue', own)
     environment.attach(environment.workers[0] ?? assert.fail(), environment.backup)
-    await waitForDelivered(`${one} multinic1=10.20.0.11 mtu 1400`, 'worker-2: multinic0=10.20.0.10 mtu 1400')
+    await waitForDelivered(`${one} multinic3=10.20.0.11 mtu 1400`, 'worker-2: multinic0=10.20.0.10 mtu 1400')
   })
 
   test('a killed broker is reported as unreachable; after its restart all changes are delivered', async t => {
@@ -194,9 +194,9 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     const started = performance.now()
     await rabbit.start()
     await waitForDelivered(
-      `${one} multinic1=10.20.0.11 mtu 1400`,
+      `${one} multinic3=10.20.0.11 mtu 1400`,
       'worker-2: multinic0=10.20.0.10 mtu 1400',
-      'worker-3: multinic0=10.20.0.12 mtu 1400',
+      'worker-3: multinic1=10.20.0.12 mtu 1400',
     )
     t.diagnostic(`broker restarted → delivered: ${Math.round(performance.now() - started)} ms`)
     await connected()
@@ -263,7 +263,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     assert.doesNotMatch(JSON.stringify(status), /right|wrong|rabbit-secret/)
     await environment.waitForReady(3)
     removePort(environment.cloudState, first.id)
-    await eventually(async () => assert.match((await environment.deliveredLines())[0] ?? '', /^worker-1: multinic1/), {
+    await eventually(async () => assert.match((await environment.deliveredLines())[0] ?? '', /^worker-1: multinic3/), {
       within,
     })
   })

@@ -230,10 +230,10 @@ test('ports of other owners on the server are reported and ignored', long, async
 })
 
 const others = ['metal-3: multinic0=late', 'worker-2: multinic0=twin multinic1=down multinic2=more'] as const
-const delivered = [others[0], 'worker-1: multinic0=storage multinic1=own', others[1]]
+const delivered = [others[0], 'worker-1: multinic0=storage multinic2=own', others[1]]
 
 test(
-  'detached ports are removed, the others keep their indexes, and the next port gets the free index',
+  'detached ports are removed, the others keep their indexes, and a port that returns gets its own again',
   long,
   async () => {
     await cloud.detach(vms.one, idOf('second'))

@@ -74,7 +74,7 @@ test('a port that the cloud attaches to a virtual machine becomes a NIC, survive
       const nics = await ready()
       assert.deepEqual(
         nics.map(({ name }) => name),
-        ['multinic0', 'multinic1'],
+        ['multinic1', 'multinic2'],
       )
       return nics
     },

@@ -77,6 +77,7 @@ test('verdicts that need attention are those that degrade an OpenstackConfig', (
     'NameInvalid',
     'NameNotUnique',
     'PortInvalid',
+    'SubnetNameReused',
     'VmNotFound',
     'VmNotUnique',
   ])

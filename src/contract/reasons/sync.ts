@@ -194,11 +194,11 @@ export const syncReasons = {
   RemovalHeld: {
     class: 'attention',
     en: [
-      'Nobody edited the OpenstackConfig, and many ports disappeared at once, a name in vmNames now means another server, or a Node was deleted. The operator put the removals on hold and removed nothing.',
+      'Many ports disappeared at once, the name of a VM or a subnet now means another one, or a Node was deleted. Nobody edited the OpenstackConfig. The operator put the removals on hold and removed nothing.',
       'Check the cloud. To approve the removals, run the command in the message.',
     ],
     ko: [
-      'OpenstackConfig를 편집하지 않았는데 많은 포트가 한꺼번에 사라졌거나, vmNames의 이름이 다른 서버를 가리키거나, VM의 Node가 삭제되었습니다. 제거를 보류했으며 아무것도 제거하지 않았습니다.',
+      'OpenstackConfig를 편집하지 않았는데 많은 포트가 한꺼번에 사라졌거나, VM이나 서브넷의 이름이 다른 대상을 가리키거나, VM의 Node가 삭제되었습니다. 제거를 보류했으며 아무것도 제거하지 않았습니다.',
       '클라우드를 확인하십시오. 제거를 승인하려면 메시지에 있는 명령을 실행하십시오.',
     ],
   },

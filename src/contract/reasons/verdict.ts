@@ -191,6 +191,28 @@ export const verdictReasons = {
     ],
     ko: ['선택한 서브넷이 포트와 다른 네트워크에 속합니다.', 'Neutron에서 포트와 서브넷을 확인하십시오.'],
   },
+  RemovalUnconfirmed: {
+    class: 'warning',
+    en: [
+      'Neutron answered that the port lost its VM or its address. One answer may be incomplete or old. The interface stays until Nova, a notification or a second read after five seconds confirms it.',
+      'Wait. If it stays, compare openstack port show with openstack server show.',
+    ],
+    ko: [
+      'Neutron의 응답에 포트의 VM 연결이나 주소가 없습니다. 응답 하나는 불완전하거나 오래된 것일 수 있습니다. Nova나 알림, 또는 5초 뒤의 두 번째 조회로 확인될 때까지 인터페이스를 유지합니다.',
+      '기다리십시오. 계속되면 openstack port show와 openstack server show의 결과를 비교하십시오.',
+    ],
+  },
+  SubnetNameReused: {
+    class: 'attention',
+    en: [
+      'A subnet name in the OpenstackConfig now means another subnet than the one of the interface. Nobody edited the object, so the removal of the interface is on hold.',
+      'Check the names of the subnets in Neutron, or select the subnet by its ID. To approve the removal, run the command in the condition RemovalHeld.',
+    ],
+    ko: [
+      'OpenstackConfig의 서브넷 이름이 인터페이스의 서브넷과 다른 서브넷을 가리킵니다. 객체를 편집하지 않았으므로 인터페이스 제거를 보류했습니다.',
+      'Neutron에서 서브넷 이름을 확인하거나 서브넷을 ID로 지정하십시오. 제거를 승인하려면 RemovalHeld 조건에 있는 명령을 실행하십시오.',
+    ],
+  },
   VmNotSelected: {
     class: 'warning',
     en: [

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Attachment, Cloud, Port } from '../cloud.ts'
 import { type CloudState, checkMissingPorts } from '../observe.ts'
-import type { MissingPort } from '../plan.ts'
+import type { MissingPort } from '../removals.ts'
 
 const missingPort = (portId: string): MissingPort => ({ portId, macAddress: `mac of ${portId}`, vmId: 'vm' })
 const port = (id: string, serverId = 'vm') => ({ id, serverId, macAddress: `mac of ${id}` }) as Port
@@ -31,7 +31,8 @@ async function check({ missing, deleted, listed, known = [], attached = [] }: Gi
       return attached.map(portId => ({ portId, macAddress: '' }) as Attachment)
     },
   } as unknown as Cloud
-  const state = { ports: listed, vms: [{ entry: 'vm', id: 'vm', state: 'found' }] } as unknown as CloudState
+  const vms = [{ entry: 'vm', id: 'vm', state: 'found' }]
+  const state = { ports: listed, vms, subnets: [] } as unknown as CloudState
   const { portChecks, ports } = await checkMissingPorts(cloud, {
     missing: missing.map(missingPort),
     state,

@@ -1,0 +1,83 @@
+/**
+ * What syncs of one operator need, without its reconciler and its clocks: a test calls `sync` when it wants to.
+ */
+
+import { createOpenStackClouds } from '../../src/openstack/clouds.ts'
+import { createBusSecrets } from '../../src/operator/bus-secrets.ts'
+import { cloudAccess } from '../../src/operator/cloud-access.ts'
+import { createCloudEvents } from '../../src/operator/events/cloud-events.ts'
+import { createPlanner } from '../../src/operator/inspect.ts'
+import { createLocks } from '../../src/operator/locks.ts'
+import { createNodeWatch } from '../../src/operator/node-watch.ts'
+import { createPendingDeletions } from '../../src/operator/pending-deletions.ts'
+import { openPolicy } from '../../src/operator/policy.ts'
+import { createRecords } from '../../src/operator/records.ts'
+import { createRepeatedReads } from '../../src/operator/repeated-reads.ts'
+import { createSnapshots } from '../../src/operator/snapshots.ts'
+import { createStatusWatch } from '../../src/operator/status-watch.ts'
+import type { SyncDeps } from '../../src/operator/sync.ts'
+import { createViolaClients } from '../../src/operator/viola-clients.ts'
+import { silent } from '../../src/telemetry/log.ts'
+import type { OperatorEnvironment } from './environment.ts'
+
+export interface SyncParts {
+  deps: SyncDeps
+  close(): Promise<void>
+}
+
+export interface Clocks {
+  /** Monotonic milliseconds. */
+  now: () => number
+  date?: () => Date
+}
+
+export async function openSyncDeps(
+  { cloudState, cloud, violaUrl, caller }: OperatorEnvironment,
+  { now, date = () => new Date() }: Clocks,
+): Promise<SyncParts> {
+  const clouds = createOpenStackClouds({ now })
+  const violaClients = createViolaClients({
+    store: { list: async () => [], put: async () => {}, remove: async () => {} },
+  })
+  const env = { CONTRABASS_ENDPOINT: cloud.urls.contrabass, VIOLA_ENDPOINT: violaUrl }
+  const snapshots = createSnapshots(now)
+  const deps: SyncDeps = {
+    policy: await openPolicy({ env, hosts: [], ownNamespaces: ['multinic-system'], log: silent }),
+    sources: () => ({
+      secret: async () => cloudState.provider.encryptKey,
+      ownViolaToken: async () => caller.token,
+    }),
+    openCloud: (user, object, settings, credentials) =>
+      clouds.open({ user, ...cloudAccess(object, settings, credentials) }),
+    violaClients,
+    planner: createPlanner(),
+    repeatedReads: createRepeatedReads(now),
+    claims: () => [],
+    timed: (_, work) => work(),
+    now: date,
+    locks: createLocks(),
+    records: createRecords(undefined, date),
+    pendingDeletions: createPendingDeletions(date),
+    sentOnce: new Map(),
+    snapshots,
+    busSecrets: createBusSecrets(undefined),
+    cloudEvents: createCloudEvents({
+      enabled: false,
+      own: { password: async () => undefined },
+      isAllowedHost: () => true,
+      wake: () => {},
+      canTarget: snapshots.canTarget,
+      metrics: { notification() {}, bus() {} },
+      log: silent,
+    }),
+    nodeWatch: createNodeWatch({ wake: () => {}, log: silent }),
+    statusWatch: createStatusWatch({ wake: () => {}, log: silent }),
+  }
+  return {
+    deps,
+    async close() {
+      deps.statusWatch.close()
+      await Promise.all([clouds.close(), violaClients.close()])
+    },
+  }
+}

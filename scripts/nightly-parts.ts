@@ -21,6 +21,7 @@ export interface NightlyCommand {
 }
 
 const [chaosSeeds, realSeeds, truthSeeds, fuzzRuns, soakMinutes, soakNodes] = [20, 5, 10, 20_000, 30, 1_000]
+const [mixtureSeeds, mixtureSteps] = [24, 300]
 
 /** The first seed differs every day, so that every night tests other histories. A failure prints its seed. */
 export function nightlyParts(firstSeed: number): NightlyPart[] {
@@ -99,6 +100,22 @@ export function nightlyParts(firstSeed: number): NightlyPart[] {
           minutes: 60,
         },
       ],
+    },
+    {
+      name: 'half-answers',
+      text: {
+        en: `${mixtureSeeds} seeds of ${mixtureSteps} changes with half true answers of the cloud`,
+        ko: `일부만 맞는 클라우드 응답과 변경 ${mixtureSteps}번, 시드 ${mixtureSeeds}개`,
+      },
+      // A command for each seed: the time limit of a test file is that of one.
+      commands: Array.from({ length: mixtureSeeds }, (_, index) => ({
+        args: ['scripts/test.ts'],
+        env: {
+          ...{ ONLY: 'operator/half-answers', SEED: `${firstSeed + index}` },
+          ...{ ROUNDS: '1', STEPS: `${mixtureSteps}` },
+        },
+        minutes: 10,
+      })),
     },
     {
       name: 'soak',

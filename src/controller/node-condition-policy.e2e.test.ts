@@ -57,6 +57,10 @@ const changes: Record<string, object> = {
   'its attached volumes': { status: { volumesAttached: [{ name: 'x', devicePath: '/dev/x' }] } },
   'its volumes in use': { status: { volumesInUse: ['x'] } },
   'the port of its kubelet': { status: { daemonEndpoints: { kubeletEndpoint: { Port: 1 } } } },
+  'its runtime handlers': { status: { runtimeHandlers: [{ name: 'x', features: { userNamespaces: true } }] } },
+  'its features': { status: { features: { supplementalGroupsPolicy: true } } },
+  'its declared features': { status: { declaredFeatures: ['X'] } },
+  'its phase': { status: { phase: 'Running' } },
   'its Ready condition': { status: { conditions: [condition('Ready', 'False')] } },
   'another condition beside its own': {
     status: { conditions: [condition('MultiNicReady', 'True'), condition('DiskPressure', 'True')] },

@@ -4,19 +4,15 @@
  */
 import { denyingBinding } from '../contract/admission.ts'
 import { nodeCondition } from './node-condition.ts'
-import { nodePolicy, unchanged } from './node-policy.ts'
+import { nodePolicy, serverFields, unchangedExcept } from './node-policy.ts'
 
 const others = (object: string) =>
   `${object}.status.?conditions.orValue([]).filter(one, one.type != '${nodeCondition}')`
 
-/** Fields of Kubernetes 1.30, the first version with policies. */
-const statusFields = [
-  ...['addresses', 'nodeInfo', 'capacity', 'allocatable', 'phase', 'daemonEndpoints', 'images'],
-  ...['volumesInUse', 'volumesAttached', 'config'],
-]
 const conditions = [
-  ...unchanged('metadata', ['labels', 'annotations', 'finalizers', 'ownerReferences']),
-  ...unchanged('status', statusFields),
+  ...unchangedExcept(undefined, ['metadata', 'status']),
+  ...unchangedExcept('metadata', serverFields),
+  ...unchangedExcept('status', ['conditions']),
   `${others('object')} == ${others('oldObject')}`,
 ]
 

@@ -32,7 +32,16 @@ export function nodePolicy({ name, resource, conditions, message }: NodePolicy):
   }
 }
 
-/** The fields of a part of the Node stay as they are. */
-export function unchanged(part: 'metadata' | 'spec' | 'status', fields: readonly string[]): string[] {
-  return fields.map(field => `object.${part}.?${field} == oldObject.${part}.?${field}`)
+/**
+ * Every field of a part of the Node, or of the Node itself, stays as it is, except these. A list of the fields that must stay
+ * would not have those of the next version of Kubernetes. `dyn` lets CEL iterate over the fields of an object.
+ */
+export function unchangedExcept(part: 'metadata' | 'spec' | 'status' | undefined, except: readonly string[]): string[] {
+  const fieldsOf = (object: string) => (part ? `dyn(${object}.?${part}.orValue({}))` : `dyn(${object})`)
+  const fieldsIn = (one: string, other: string) =>
+    `${fieldsOf(one)}.all(key, key in [${except.map(field => `'${field}'`).join(', ')}] || (key in ${fieldsOf(other)} && ${fieldsOf(one)}[key] == ${fieldsOf(other)}[key]))`
+  return [fieldsIn('object', 'oldObject'), fieldsIn('oldObject', 'object')]
 }
+
+/** The API server sets them. */
+export const serverFields = ['managedFields', 'generation']

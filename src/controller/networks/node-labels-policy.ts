@@ -3,7 +3,7 @@
  * this policy the ServiceAccount of the controller can change only the labels of networks, and remove its own taint.
  */
 import { denyingBinding } from '../../contract/admission.ts'
-import { nodePolicy, unchanged } from '../node-policy.ts'
+import { nodePolicy, serverFields, unchangedExcept } from '../node-policy.ts'
 import { networkLabelPrefix, notReadyTaint, readyValue } from './node-labels.ts'
 
 const labelsOf = (object: string) => `${object}.metadata.?labels.orValue({})`
@@ -13,11 +13,10 @@ const isNetworkLabel = `key.startsWith('${networkLabelPrefix}')`
 const labelsIn = (one: string, other: string, allowed: string) =>
   `${labelsOf(one)}.all(key, ${allowed} || (key in ${labelsOf(other)} && ${labelsOf(one)}[key] == ${labelsOf(other)}[key]))`
 
-/** Fields of Kubernetes 1.30, the first version with policies. */
-const specFields = ['podCIDR', 'podCIDRs', 'providerID', 'unschedulable', 'configSource', 'externalID']
 const conditions = [
-  ...unchanged('metadata', ['annotations', 'finalizers', 'ownerReferences']),
-  ...unchanged('spec', specFields),
+  ...unchangedExcept(undefined, ['metadata', 'spec']),
+  ...unchangedExcept('metadata', ['labels', ...serverFields]),
+  ...unchangedExcept('spec', ['taints']),
   labelsIn('object', 'oldObject', `(${isNetworkLabel} && ${labelsOf('object')}[key] == '${readyValue}')`),
   labelsIn('oldObject', 'object', isNetworkLabel),
   `(${taintsOf('object')} == ${taintsOf('oldObject')} || ${taintsOf('object')} == ${taintsOf('oldObject')}.filter(one, one.key != '${notReadyTaint.key}' || one.effect != '${notReadyTaint.effect}'))`,

@@ -50,11 +50,7 @@ function make(...args: string[]): Promise<RunResult> {
 
 function render(values: string | undefined, ...args: string[]): Promise<RunResult> {
   const from = values === undefined ? [] : ['--values', join(chart, values)]
-  const api = [
-    'policy/v1',
-    'monitoring.coreos.com/v1',
-    'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy',
-  ].flatMap(version => ['--api-versions', version])
+  const api = ['policy/v1', 'monitoring.coreos.com/v1'].flatMap(version => ['--api-versions', version])
   return helm([
     'template',
     'multinic-agent',

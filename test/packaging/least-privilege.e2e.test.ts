@@ -46,15 +46,16 @@ function kubectl(...args: string[]) {
 }
 
 async function render(...args: string[]): Promise<string> {
-  const versions = ['monitoring.coreos.com/v1', 'admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy']
-  const api = versions.flatMap(version => ['--api-versions', version])
   const { code, stdout, stderr } = await helm([
     'template',
     'multinic-agent',
     chart,
     '--namespace',
     namespace,
-    ...api,
+    '--kube-version',
+    '1.36.0',
+    '--api-versions',
+    'monitoring.coreos.com/v1',
     ...args,
   ])
   assert.equal(code, 0, stderr)
@@ -149,7 +150,7 @@ test('a port that nobody calls has a Service only where Prometheus scrapes it', 
 
 interface Rendered {
   kind: string
-  metadata: { namespace?: string }
+  metadata: { name: string; namespace?: string }
   rules?: { resources: string[]; verbs: string[] }[]
   spec?: { template?: { spec: { tolerations?: { key?: string; operator?: string; effect?: string }[] } } }
 }
@@ -193,3 +194,28 @@ test('only a controller that sets the condition of Nodes may change their status
     assert.match(await render('--set', `controller.settings.NODE_CONDITION=${setting}`), expected)
   }
 })
+
+/** The right that an option adds, and the policy that limits it. */
+const limitedRights = {
+  'controller.settings.NODE_CONDITION=true': ['patch nodes/status', 'node-condition'],
+  'controller.nodeLabels=true': ['patch nodes', 'node-labels'],
+} as const
+
+for (const [option, [right, policy]] of Object.entries(limitedRights))
+  test(`helm template with ${option} renders the right and its policy, or neither, by the version of Kubernetes`, async () => {
+    for (const [version, expected] of Object.entries({ '1.30.0': true, '1.36.2+k3s1': true, '1.29.9': false })) {
+      // The last --kube-version counts. No cluster says which APIs it has.
+      const objects = objectsIn(await render('--set', option, '--kube-version', version))
+      const policies = objects.flatMap(({ kind, metadata }) =>
+        kind === 'ValidatingAdmissionPolicyBinding' ? [metadata.name] : [],
+      )
+      assert.equal(rightsIn(objects).includes(right), expected, version)
+      assert.equal(policies.includes(`${namespace}-multinic-agent-${policy}`), expected, version)
+      assert.equal(policies.includes(`${namespace}-multinic-agent-jobs`), expected, version)
+    }
+  })
+
+function rightsIn(objects: readonly Rendered[]): string[] {
+  const rules = objects.flatMap(object => object.rules ?? [])
+  return rules.flatMap(({ resources, verbs }) => resources.flatMap(one => verbs.map(verb => `${verb} ${one}`)))
+}

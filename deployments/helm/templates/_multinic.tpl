@@ -329,16 +329,23 @@ subjects:
     namespace: {{ .root.Release.Namespace }}
 {{- end }}
 
+{{/* Whether Kubernetes has admission policies: by its version, so that helm template renders them without a cluster too. */}}
+{{- define "multinic.hasPolicies" -}}
+{{- semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version -}}
+{{- end }}
+
 {{/*
-Admission policy that limits the controller: root, part, policy (in files/policies), settings (variables of the policy), owner
-(part in the labels). Kubernetes has such policies since version 1.30. Elsewhere multinic doctor warns.
+Admission policy that limits the account of a component: root, part, policy (in files/policies), settings (variables of the
+policy), owner (part in the labels), name. Before Kubernetes 1.30 there is none: the rights that only a policy limits are
+left out too, except that of the controller to create Jobs.
 */}}
 {{- define "multinic.policy" -}}
-{{- if .root.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy" }}
+{{- if eq (include "multinic.hasPolicies" .root) "true" }}
 {{- $account := printf "system:serviceaccount:%s:%s" .root.Release.Namespace (include "multinic.account" .) }}
-{{- $name := printf "%s-%s-%s" .root.Release.Namespace .root.Values.fullname .policy }}
+{{- $name := printf "%s-%s" .root.Release.Namespace .name }}
 {{- $labels := include "multinic.labels" (dict "root" .root "part" .owner) }}
-{{- $policy := .root.Files.Get (printf "files/policies/%s.yaml" .policy) | replace "system:serviceaccount:multinic-system:multinic-agent" $account | fromYaml }}
+{{- $text := .root.Files.Get (printf "files/policies/%s.yaml" .policy) }}
+{{- $policy := regexReplaceAll "system:serviceaccount:[a-z-]+:[a-z-]+" $text $account | fromYaml }}
 {{- range $policy.variables }}
 {{- if hasKey $.settings .name }}{{ $_ := set . "expression" (get $.settings .name | squote) }}{{ end }}
 {{- end }}

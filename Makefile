@@ -81,11 +81,14 @@ uninstall: ## delete the CRDs; refuses while objects exist (FORCE=1 deletes them
 	@KUBECTL="$(KUBECTL)" scripts/uninstall.sh
 
 deploy: ## deploy the operator: make deploy IMG=registry/multinic-operator:tag
-	@$(KUBECTL) kustomize config/default | sed 's|image: multinic-operator:latest|image: $(IMG)|' | $(KUBECTL) apply --server-side --force-conflicts --filename -
+	@policies=$$($(KUBECTL) api-resources --api-group=admissionregistration.k8s.io --output=name); \
+	case "$$policies" in *validatingadmissionpolicies*) dir=config/default ;; *) dir=config/before-1.30 ;; esac; \
+	$(KUBECTL) kustomize $$dir | sed 's|image: multinic-operator:latest|image: $(IMG)|' | $(KUBECTL) apply --server-side --force-conflicts --filename -
 
 undeploy: ## remove the operator; CRDs, objects, namespaces and NICs stay
 	@$(KUBECTL) delete --ignore-not-found --kustomize config/manager
 	@$(KUBECTL) delete --ignore-not-found --kustomize config/rbac
+	@$(KUBECTL) delete --ignore-not-found --kustomize config/admission
 
 images: install-packages install-tools ## build the container images as OCI archives in dist/images, with SBOM and licenses; ARCH=arm64, IMAGE_TAG=
 	@node_modules/.bin/node scripts/images.ts

@@ -153,7 +153,7 @@ function workload(port: number, memory: { request: string; limit: string }): Rec
 /** docs/guides/operator.md describes the rules; the operator checks them. */
 const namespaceRules: Leaf = {
   about:
-    'What the OpenstackConfigs of each namespace may use: hosts, openstackProviders, k8sProviders and projects. Objects of multinic-system and of the namespace of the release need no rule.',
+    'What the OpenstackConfigs of each namespace may use: hosts, openstackProviders, k8sProviders and projects. Objects of multinic-system and of the namespace of the release need no rule. In each namespace that is named exactly, and must exist, the operator may read all Secrets.',
   is: {},
   schema: {
     type: 'object',
@@ -264,7 +264,15 @@ export const chartValues: Group = {
         }),
         ownNamespaceOnly: flag(
           false,
-          'Serve only the OpenstackConfigs of the namespace of the release. The operator then has no right to Secrets of other namespaces.',
+          'Serve only the OpenstackConfigs of the namespace of the release. The operator then has no rights in other namespaces.',
+        ),
+        secretNames: words(
+          'Secrets in the namespace of the release that OpenstackConfigs there name. The operator may read them, the Secret of operator.cloud, and no others of this namespace.',
+          ['contrabass-encrypt-key'],
+        ),
+        allSecrets: flag(
+          false,
+          'Let the operator read every Secret of the cluster, for namespaceRules with patterns. Its token is then worth as much as all of them. Otherwise it may read Secrets only in namespaces that namespaceRules name exactly.',
         ),
         cloud: {
           about:

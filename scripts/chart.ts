@@ -7,6 +7,7 @@ import { crdOf, kinds } from '../src/contract/crd.ts'
 import { agentPolicy } from '../src/controller/agent-policy.ts'
 import { nodeLabelsPolicy } from '../src/controller/networks/node-labels-policy.ts'
 import { nodeConditionPolicy } from '../src/controller/node-condition-policy.ts'
+import { operatorSecretsPolicy } from '../src/operator/secret-policy.ts'
 import { chartValues, type Group, type Leaf } from './chart-values.ts'
 import { introduction, type Language, referencePages, table } from './reference.ts'
 
@@ -37,6 +38,7 @@ export function chartFiles(): Map<string, string> {
     [`${chart}/files/policies/jobs.yaml`, header + yaml(agentPolicy.spec)],
     [`${chart}/files/policies/node-condition.yaml`, header + yaml(nodeConditionPolicy.spec)],
     [`${chart}/files/policies/node-labels.yaml`, header + yaml(nodeLabelsPolicy.spec)],
+    [`${chart}/files/policies/operator-secrets.yaml`, header + yaml(operatorSecretsPolicy.spec)],
     [`${chart}/files/access.yaml`, header + yaml(accessRoles())],
     ...referencePages('helm-values', valuesPage),
   ])
@@ -121,6 +123,7 @@ export function rules(): Record<string, Record<string, unknown>> {
     nodeLabels: 'config/rbac/controller_node_labels.yaml',
     networkAttachments: 'config/rbac/controller_network_attachments.yaml',
     operator: 'config/rbac/operator_role.yaml',
+    operatorSecrets: 'config/rbac/operator_secrets_role.yaml',
     viola: 'config/test/viola-test-api.yaml',
   }
   return Object.fromEntries(

@@ -11,6 +11,7 @@ import { agentPolicy, agentPolicyBinding } from '../src/controller/agent-policy.
 import { nodeLabelsPolicy, nodeLabelsPolicyBinding } from '../src/controller/networks/node-labels-policy.ts'
 import { nodeConditionPolicy, nodeConditionPolicyBinding } from '../src/controller/node-condition-policy.ts'
 import { inventoryApi } from '../src/inventory/api.ts'
+import { operatorSecretsPolicy, operatorSecretsPolicyBinding } from '../src/operator/secret-policy.ts'
 import { violaApi } from '../src/viola/api.ts'
 import { callsPage, objectsPage } from './api-pages.ts'
 import { chartFiles, rules } from './chart.ts'
@@ -49,6 +50,7 @@ const policies = {
   'agent-jobs': [agentPolicy, agentPolicyBinding],
   'node-condition': [nodeConditionPolicy, nodeConditionPolicyBinding],
   'node-labels': [nodeLabelsPolicy, nodeLabelsPolicyBinding],
+  'operator-secrets': [operatorSecretsPolicy, operatorSecretsPolicyBinding],
 }
 for (const [name, objects] of Object.entries(policies))
   files.set(

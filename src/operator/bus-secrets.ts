@@ -6,10 +6,15 @@
 import { createHash } from 'node:crypto'
 import { type OpenstackConfig, openstackConfigGroup } from '../contract/openstack-config.ts'
 import type { Kube } from '../kube/api.ts'
+import { isInvalid, isNotFound } from '../kube/errors.ts'
 import { keyOf } from '../kube/keys.ts'
 import { secrets } from '../kube/resources.ts'
+import type { OwnerReference } from '../kube/types.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { MessageBus } from './cloud.ts'
+
+export const busSecretPrefix = 'rabbitmq-'
+export const busSecretKeys = ['RABBITMQ_URLS', 'RABBITMQ_USER', 'RABBITMQ_PASSWORD'] as const
 
 export interface BusSecrets {
   /** Creates or updates the Secret. A failure is only logged. */
@@ -20,7 +25,7 @@ export interface BusSecrets {
 const reapplyAfterMs = 10 * 60_000
 
 export function createBusSecrets(
-  kube: Pick<Kube, 'apply' | 'list'> | undefined,
+  kube: Pick<Kube, 'create' | 'patch'> | undefined,
   now = () => performance.now(),
 ): BusSecrets {
   const applied = new Map<string, { digest: string; until: number }>()
@@ -28,35 +33,50 @@ export function createBusSecrets(
     async update(config, bus, log) {
       if (!kube || !bus || bus.password === undefined) return
       const { name, namespace = '', uid = '' } = config.metadata
-      const data = { RABBITMQ_URLS: bus.urls.join(','), RABBITMQ_USER: bus.user, RABBITMQ_PASSWORD: bus.password }
+      const values: Record<(typeof busSecretKeys)[number], string> = {
+        RABBITMQ_URLS: bus.urls.join(','),
+        RABBITMQ_USER: bus.user,
+        RABBITMQ_PASSWORD: bus.password,
+      }
+      const data = Object.fromEntries(
+        Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+      )
       const digest = createHash('sha256')
         .update(JSON.stringify([uid, data]))
         .digest('hex')
       const known = applied.get(keyOf(config))
       if (known?.digest === digest && known.until > now()) return
       const owner = { apiVersion: `${openstackConfigGroup}/v1alpha1`, kind: 'OpenstackConfig', name, uid }
-      const secretName = `rabbitmq-${name}`
+      const key = { namespace, name: `${busSecretPrefix}${name}` }
       try {
-        const { items } = await kube.list(secrets, { namespace, fieldSelector: `metadata.name=${secretName}` })
-        if (items.some(({ metadata }) => !metadata.ownerReferences?.some(({ kind }) => kind === 'OpenstackConfig'))) {
-          log.warn('cannot write the Secret of the message bus: a Secret of this name exists', { secret: secretName })
-          return
-        }
-        await kube.apply(
-          secrets,
-          {
-            metadata: { name: secretName, namespace, ownerReferences: [owner] },
-            type: 'Opaque',
-            data: Object.fromEntries(
-              Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
-            ),
-          },
-          { fieldManager: 'multinic-operator', force: true },
-        )
+        await write(kube, key, owner, data)
         applied.set(keyOf(config), { digest, until: now() + reapplyAfterMs })
       } catch (error) {
-        log.warn('cannot write the Secret of the message bus', { error })
+        const why = isInvalid(error) ? ': a Secret of this name exists' : ''
+        log.warn(`cannot write the Secret of the message bus${why}`, { secret: key.name, error })
       }
     },
+  }
+}
+
+/** The operator may not read every Secret of the namespace, so the API server compares the owner: 422 if it is another one. */
+async function write(
+  kube: Pick<Kube, 'create' | 'patch'>,
+  key: { namespace: string; name: string },
+  owner: OwnerReference,
+  data: Record<string, string>,
+): Promise<void> {
+  const [at, kind] = ['/metadata/ownerReferences/0', owner.kind]
+  const change = [
+    { op: 'test', path: `${at}/kind`, value: kind },
+    { op: 'replace', path: at, value: owner },
+    ...Object.entries(data).map(([name, value]) => ({ op: 'add', path: `/data/${name}`, value })),
+  ]
+  try {
+    await kube.patch(secrets, key, change)
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+    const metadata = { ...key, ownerReferences: [owner] }
+    await kube.create(secrets, { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data })
   }
 }

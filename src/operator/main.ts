@@ -115,7 +115,12 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   })
   const eventRecorder = createEventRecorder({ kube, component: 'multinic-operator', log })
   const planner = createPlanner()
-  const secretWatch = createSecretWatch({ kube, log, wake: key => waker.wake(key) })
+  const secretWatch = createSecretWatch({
+    kube,
+    ownNamespace: settings.POD_NAMESPACE,
+    log,
+    wake: key => waker.wake(key),
+  })
   const snapshots = createSnapshots(() => performance.now())
   const repeatedReads = createRepeatedReads(() => performance.now())
   const cloudEvents = createCloudEvents({

@@ -4,10 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kube } from '../kube/api.ts'
+import { isForbidden } from '../kube/errors.ts'
 import { createInformer, type Informer } from '../kube/informer.ts'
 import { secrets } from '../kube/resources.ts'
-import type { SecretObject } from '../kube/types.ts'
+import type { Key, SecretObject } from '../kube/types.ts'
 import type { Log } from '../telemetry/log.ts'
+import { configError } from './sync-error.ts'
 
 export interface SecretWatch {
   /** Returns the Secret. Its next change wakes `user`. */
@@ -19,6 +21,8 @@ export interface SecretWatch {
 
 export interface SecretWatchOptions {
   kube: Pick<Kube, 'list' | 'watch'>
+  /** Of the operator. */
+  ownNamespace: string
   log: Log
   wake: (user: string) => void
 }
@@ -34,7 +38,7 @@ interface Watched {
 /** If the watch takes longer to start, or is not allowed, the Secret is read directly. */
 const watchTimeoutMs = 2_000
 
-export function createSecretWatch({ kube, log, wake }: SecretWatchOptions): SecretWatch {
+export function createSecretWatch({ kube, ownNamespace, log, wake }: SecretWatchOptions): SecretWatch {
   const watched = new Map<string, Watched>()
 
   function watch(namespace: string, name: string): Watched {
@@ -57,7 +61,9 @@ export function createSecretWatch({ kube, log, wake }: SecretWatchOptions): Secr
       known.users.add(user)
       await known.listed
       if (known.informer.synced) return known.informer.get({ namespace, name })
-      const { items } = await kube.list(secrets, { namespace, fieldSelector: selectorOf(name) })
+      const { items } = await kube
+        .list(secrets, { namespace, fieldSelector: selectorOf(name) })
+        .catch(error => Promise.reject(isForbidden(error) ? missingRight({ namespace, name }, ownNamespace) : error))
       return items.find(({ metadata }) => metadata.name === name)
     },
     forget(user) {
@@ -73,6 +79,17 @@ export function createSecretWatch({ kube, log, wake }: SecretWatchOptions): Secr
       watched.clear()
     },
   }
+}
+
+function missingRight({ namespace, name }: Key, ownNamespace: string): Error {
+  const what = `the operator has no right to read the Secret ${name} in namespace ${namespace}`
+  const account = `${ownNamespace}:multinic-operator`
+  const binding = `kubectl -n ${namespace} create rolebinding multinic-operator-secrets --clusterrole=multinic-operator-secrets --serviceaccount=${account}`
+  return configError([
+    namespace === ownNamespace
+      ? `${what}: add its name to operator.secretNames of the Helm chart`
+      : `${what}: add a rule for the namespace to operator.namespaceRules of the Helm chart; without the chart, run ${binding}`,
+  ])
 }
 
 /** With it, RBAC for this one Secret is sufficient. */

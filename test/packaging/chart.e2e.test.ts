@@ -157,6 +157,17 @@ const mistakes: Record<string, [args: string[], message: RegExp]> = {
     ['--set', 'operator.enabled=true', '--set', 'operator.cloud.cacert=x'],
     /operator\.cloud\.cacert.*operator\.cloud\.cloudsYaml/s,
   ],
+  'an operator of its own namespace with all Secrets': [
+    ['--set', 'operator.enabled=true,operator.ownNamespaceOnly=true,operator.allSecrets=true'],
+    /operator\.ownNamespaceOnly.*operator\.allSecrets/s,
+  ],
+  'a right to write Secrets that no policy limits': [
+    [
+      ...['--set', 'operator.enabled=true,operator.settings.RABBITMQ_SECRET_ENABLED=true'],
+      ...['--kube-version', '1.29.0'],
+    ],
+    /operator\.settings\.RABBITMQ_SECRET_ENABLED.*1\.30/s,
+  ],
   'an operator that serves its own namespace and others': [
     ['--set', 'operator.enabled=true,operator.ownNamespaceOnly=true,operator.settings.WATCH_NAMESPACES=a'],
     /operator\.ownNamespaceOnly.*WATCH_NAMESPACES/s,
@@ -213,6 +224,7 @@ test('the doctor checks the permissions of every installed component and reports
   for (const account of ['multinic-agent', 'multinic-operator', 'viola-api'])
     assert.match(healthy, new RegExp(`● ${account} has all required rights`))
   assert.match(healthy, /● an admission policy limits multinic-agent to agent Jobs/)
+  assert.match(healthy, /● multinic-operator may read no Secret of another component/)
   await kubectl('delete', 'clusterrolebinding', `${namespace}-multinic-agent-controller-node-labels`)
   assert.match((await runDoctor()).stdout, /✗ multinic-agent lacks the right to patch nodes \(cluster\)/)
   await kubectl('delete', 'rolebinding', `${namespace}-multinic-agent-controller-network-attachments`, '-n', 'default')
@@ -223,6 +235,8 @@ test('the doctor checks the permissions of every installed component and reports
   assert.match(stdout, /● multinic-operator has all required rights/)
   await kubectl('delete', 'validatingadmissionpolicybinding', `${namespace}-multinic-agent-jobs`)
   assert.match((await runDoctor()).stdout, /▲ no admission policy limits the Jobs of multinic-agent/)
+  await kubectl('delete', 'validatingadmissionpolicy', `${namespace}-multinic-operator-secrets`)
+  assert.match((await runDoctor()).stdout, /✗ no admission policy limits the Secrets that multinic-operator writes/)
   const removed = await helm(['uninstall', 'multinic-agent', '--namespace', namespace], cluster.kubeconfig)
   assert.equal(removed.code, 0, removed.stderr)
 })
@@ -243,6 +257,39 @@ test('make install and deploy install the operator, and undeploy removes it but 
   await kubectl('get', 'openstackconfig', 'openstackconfig-sample', '--namespace', namespace)
   const { stdout } = await kubectl('get', 'deployments', ...operator, '--output', 'name')
   assert.equal(stdout, '')
+})
+
+test('the doctor names an operator that may read Secrets of Viola, helm warns, and make deploy gives no such right', async () => {
+  const values = [...allEnabled, '--set', 'viola.routingSecret=viola-routing,access.clusterRoles=false']
+  const release = async (...more: string[]) => {
+    const args = ['upgrade', '--install', 'multinic-agent', chart, '--namespace', namespace, ...values, ...more]
+    const { code, stdout, stderr } = await helm(args, cluster.kubeconfig)
+    assert.equal(code, 0, stderr)
+    return stdout
+  }
+  const runDoctor = async () => (await cluster.exec(join(root, 'bin/multinic'), ['doctor'], { check: false })).stdout
+  assert.doesNotMatch(await release(), /WARNING: (the operator may read|operator\.allSecrets)/)
+  assert.match(await runDoctor(), /● multinic-operator may read no Secret of another component/)
+  const named = await release('--set', 'operator.secretNames={contrabass-encrypt-key,viola-routing}')
+  assert.match(named, /WARNING: the operator may read Secrets of Viola or the inventory: viola-routing\./)
+  assert.match(
+    await runDoctor(),
+    /✗ multinic-operator may read Secrets of other .*multinic-system\/viola-routing \(viola\)/,
+  )
+  assert.match(await release('--set', 'operator.allSecrets=true'), /WARNING: operator\.allSecrets is on/)
+  assert.match(await runDoctor(), /▲ multinic-operator may read every Secret of the cluster/)
+  // The operator of make deploy serves multinic-system: Viola must keep its Secrets elsewhere.
+  await release('--set', 'operator.enabled=false')
+  assert.equal((await make('deploy')).code, 0)
+  assert.match(
+    await runDoctor(),
+    /✗ multinic-operator may read Secrets of other .*multinic-system\/viola-routing \(viola\)/,
+  )
+  await release('--set', 'operator.enabled=false,viola.routingSecret=')
+  assert.match(await runDoctor(), /● multinic-operator may read no Secret of another component/)
+  assert.equal((await make('undeploy')).code, 0)
+  const removed = await helm(['uninstall', 'multinic-agent', '--namespace', namespace], cluster.kubeconfig)
+  assert.equal(removed.code, 0, removed.stderr)
 })
 
 /** A namespace whose deletion waits for an object with a finalizer. */

@@ -197,8 +197,9 @@ test('only a controller that sets the condition of Nodes may change their status
 
 /** The right that an option adds, and the policy that limits it. */
 const limitedRights = {
-  'controller.settings.NODE_CONDITION=true': ['patch nodes/status', 'node-condition'],
-  'controller.nodeLabels=true': ['patch nodes', 'node-labels'],
+  'controller.settings.NODE_CONDITION=true': ['patch nodes/status', 'multinic-agent-node-condition'],
+  'controller.nodeLabels=true': ['patch nodes', 'multinic-agent-node-labels'],
+  'operator.enabled=true': ['create secrets', 'multinic-operator-secrets'],
 } as const
 
 for (const [option, [right, policy]] of Object.entries(limitedRights))
@@ -210,7 +211,7 @@ for (const [option, [right, policy]] of Object.entries(limitedRights))
         kind === 'ValidatingAdmissionPolicyBinding' ? [metadata.name] : [],
       )
       assert.equal(rightsIn(objects).includes(right), expected, version)
-      assert.equal(policies.includes(`${namespace}-multinic-agent-${policy}`), expected, version)
+      assert.equal(policies.includes(`${namespace}-${policy}`), expected, version)
       assert.equal(policies.includes(`${namespace}-multinic-agent-jobs`), expected, version)
     }
   })

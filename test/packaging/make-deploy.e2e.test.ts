@@ -18,8 +18,9 @@ before(async () => {
 })
 after(() => deployed?.close())
 
-test('make deploy installs an operator that configures a NIC', async () => {
-  const { cp, helm, network, values, bindPodsOf, soon, configureNic } = deployed
+test('make deploy installs an operator that configures a NIC and writes the Secret of the message bus', async () => {
+  const { cp, helm, network, values, bindPodsOf, soon, configureNic, cloudState } = deployed
+  cloudState.bus = { urls: ['amqp://127.0.0.1:9'], user: 'openstack', password: 'bus-password' }
   const dir = await editedTree()
   const make = (...args: string[]) => cp.exec('make', ['-C', dir, ...args])
   await make('install')
@@ -33,6 +34,8 @@ test('make deploy installs an operator that configures a NIC', async () => {
   assert.equal(code, 0, stderr)
   await network?.nameServices()
   await configureNic()
+  const secret = ['get', 'secret', 'rabbitmq-main', '-n', sandboxNamespace, '-o', 'jsonpath={.data.RABBITMQ_USER}']
+  assert.equal((await cp.exec('kubectl', secret)).stdout, Buffer.from('openstack').toString('base64'))
   // A second run changes nothing.
   await make('deploy', `IMG=multinic-operator:${tag}`)
   await soon(async () => {

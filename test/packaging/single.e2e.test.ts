@@ -88,16 +88,20 @@ test('an upgrade without the file keeps the Secret, also what somebody changed i
   assert.deepEqual(await secret(), { 'clouds.yaml': cloudsYaml('second') })
 })
 
-test('the operator may read Secrets of its own namespace only, and that is all it needs', async () => {
+test('the operator may read its own Secrets by name, none of other namespaces, and that is all it needs', async () => {
   const may = async (verb: string, resource: string, of: string) => {
     const as = `--as=system:serviceaccount:${namespace}:multinic-operator`
     const args = ['auth', 'can-i', verb, resource, '--namespace', of, as]
     return (await cluster.exec('kubectl', args, { check: false })).stdout.trim().split(' ')[0]
   }
-  for (const resource of ['secrets', 'openstackconfigs.multinic.example.com']) {
+  const configs = 'openstackconfigs.multinic.example.com'
+  for (const resource of [configs, 'secrets/multinic-cloud', 'secrets/contrabass-encrypt-key']) {
     assert.equal(await may('list', resource, namespace), 'yes', resource)
     assert.equal(await may('list', resource, 'kube-system'), 'no', resource)
   }
+  // Helm keeps its releases in Secrets, with all values.
+  for (const resource of ['secrets', 'secrets/sh.helm.release.v1.multinic.v1', 'secrets/viola-tls'])
+    assert.equal(await may('list', resource, namespace), 'no', resource)
   // The doctor also reports that no Pod runs, so its exit code is 1.
   const runDoctor = () => cluster.exec(join(root, 'bin/multinic'), ['doctor'], { check: false })
   const { stdout } = await runDoctor()

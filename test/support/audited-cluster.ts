@@ -35,8 +35,6 @@ export type AuditedCluster = Awaited<ReturnType<typeof startAuditedCluster>>
 export interface RbacFile {
   /** Under config/rbac. */
   files: string[]
-  /** The namespace in the file, which is replaced. */
-  namespace: string
   account: string
 }
 
@@ -61,16 +59,16 @@ export async function startAuditedCluster(rbac: RbacFile, flags: { controllerMan
     namespace: string,
     { labels = {}, change = rules => rules }: { labels?: Record<string, string>; change?: ChangeRules } = {},
   ): Promise<string> {
-    const documents = parseAllDocuments(text.replaceAll(rbac.namespace, namespace)).map(
-      document => document.toJS() as KubeObject & { rules?: Rule[]; roleRef?: { name: string } },
+    const documents = parseAllDocuments(text.replaceAll(/multinic(-operator)?-system/g, namespace)).map(
+      document => document.toJS() as KubeObject & { rules?: Rule[]; roleRef?: { kind: string; name: string } },
     )
     const ofCluster = (name?: string) => `${namespace}-${name}`
     const items = documents.map(object => ({
       ...object,
       metadata: object.kind.startsWith('Cluster') ? { name: ofCluster(object.metadata.name) } : object.metadata,
       ...(object.rules && { rules: change(object.rules) }),
-      ...(object.kind === 'ClusterRoleBinding' && {
-        roleRef: { ...object.roleRef, name: ofCluster(object.roleRef?.name) },
+      ...(object.roleRef?.kind === 'ClusterRole' && {
+        roleRef: { ...object.roleRef, name: ofCluster(object.roleRef.name) },
       }),
     }))
     const namespaceObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } }

@@ -12,8 +12,6 @@ export type { AuditedRequest } from './audited-cluster.ts'
 
 export type RealController = Awaited<ReturnType<typeof startRealController>>
 
-const rbac = { namespace: 'multinic-system', account: 'multinic-agent' }
-
 /** The Job controller has no rate limit. */
 const managerFlags = ['--kube-api-qps=1000', '--kube-api-burst=2000', '--concurrent-job-syncs=10']
 /** Nodes without kubelets keep their status. All nodes keep the taint that they have until they are ready. */
@@ -31,7 +29,7 @@ export interface RealOptions {
 export async function startRealController({ options = [], nodeLifecycle = false }: RealOptions = {}) {
   const files = ['controller_role.yaml', ...options]
   const controllerManagerFlags = [...managerFlags, ...(nodeLifecycle ? [] : [withoutNodeLifecycle])]
-  const cluster = await startAuditedCluster({ ...rbac, files }, { controllerManagerFlags })
+  const cluster = await startAuditedCluster({ account: 'multinic-agent', files }, { controllerManagerFlags })
   const { cp, kube } = cluster
 
   /** Creates a namespace with everything that the chart installs in it. */

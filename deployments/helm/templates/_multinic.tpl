@@ -265,13 +265,14 @@ spec:
 
 {{/*
 Role or ClusterRole and its binding, from files/rules.yaml: root, part, scope (cluster or namespace), rules (default: those of
-the part), suffix of the name, namespace (default: that of the release), and all: also the rights of the other scope.
+the part), suffix of the name, namespace (default: that of the release), all: also the rights of the other scope, and granted: these
+rights instead.
 */}}
 {{- define "multinic.rights" -}}
 {{- $kind := ternary "ClusterRole" "Role" (eq .scope "cluster") -}}
 {{- $rules := .root.Files.Get "files/rules.yaml" | replace "- multinic-system" (printf "- %s" .root.Release.Namespace) | fromYaml -}}
 {{- $own := index $rules (.rules | default .part) -}}
-{{- $granted := ternary (concat $own.cluster $own.namespace) (index $own .scope) (.all | default false) -}}
+{{- $granted := .granted | default (ternary (concat $own.cluster $own.namespace) (index $own .scope) (.all | default false)) -}}
 {{- $name := printf "%s%s" (include "multinic.name" .) (.suffix | default "") -}}
 {{- $namespace := .namespace | default .root.Release.Namespace -}}
 {{- if or (eq .scope "cluster") (ne $namespace .root.Release.Namespace) }}{{ $name = printf "%s-%s" .root.Release.Namespace $name }}{{ end -}}

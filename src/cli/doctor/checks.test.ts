@@ -5,7 +5,7 @@ import type { NodeConfig } from '../../contract/node-config.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import { unexpectedWay } from '../../contract/routing-messages.ts'
 import type { NodeObject } from '../../kube/types.ts'
-import { type ClusterFacts, findingsOf } from './checks.ts'
+import { type ClusterFacts, findingsOf, type SecretAccess } from './checks.ts'
 
 function aNode(name: string, nodeInfo: object = {}): NodeObject {
   return {
@@ -77,6 +77,14 @@ function aConfig(nodeName: string, secondsAgo = 0): NodeConfig {
   }
 }
 
+const operatorAccess: SecretAccess = {
+  account: 'multinic-operator',
+  all: false,
+  others: [],
+  writes: true,
+  policy: 'bound',
+}
+
 const good: ClusterFacts = {
   version: { major: 1, minor: 36 },
   clockAheadMs: 0,
@@ -85,6 +93,7 @@ const good: ClusterFacts = {
   rights: [{ account: 'multinic-agent', missing: [] }],
   readiness: [{ name: 'controller', missing: [], warnings: [] }],
   agentPolicy: 'bound',
+  secretAccess: [operatorAccess],
   podSecurity: 'privileged',
   nodes: [aNode('a'), aNode('b')],
   configs: [],
@@ -202,6 +211,21 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
     { agentPolicy: undefined },
     'warn cannot list ValidatingAdmissionPolicies',
     /may list them/,
+  ],
+  'an operator that may read every Secret': [
+    { secretAccess: [{ ...operatorAccess, all: true }] },
+    'warn multinic-operator may read every Secret of the cluster: its token is worth as much as all of them',
+    /operator\.namespaceRules.*operator\.allSecrets/,
+  ],
+  'an operator that may read a Secret of Viola': [
+    { secretAccess: [{ ...operatorAccess, others: [{ namespace: 'ns', name: 'viola-routing', component: 'viola' }] }] },
+    'bad multinic-operator may read Secrets of other components: ns/viola-routing (viola)',
+    /move them/,
+  ],
+  'an operator whose right to write Secrets no policy limits': [
+    { secretAccess: [{ ...operatorAccess, policy: 'unbound' }] },
+    'bad no admission policy limits the Secrets that multinic-operator writes: its token is cluster-admin',
+    /operator-secrets\.yaml.*config\/before-1\.30/,
   ],
   'an API server without Deployments': [
     { workloads: 'not served' },

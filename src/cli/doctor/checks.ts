@@ -45,10 +45,22 @@ export type Readiness =
   | { name: string; unknown: string }
 
 /**
- * Whether an admission policy limits the Jobs of the controller to those of the agent: yes, no, or not offered by this API
- * server. Undefined if that is not readable.
+ * Whether an admission policy limits what the account of a component can create: yes, no, or not offered by this API server.
+ * Undefined if that is not readable.
  */
-export type AgentPolicy = 'bound' | 'unbound' | 'unsupported' | undefined
+export type PolicyState = 'bound' | 'unbound' | 'unsupported' | undefined
+
+/** What an operator may do with Secrets. */
+export interface SecretAccess {
+  account: string
+  /** It may read every Secret of the cluster. */
+  all: boolean
+  /** Secrets of other components that it may read, with their namespace and their component. */
+  others: readonly { namespace: string; name: string; component: string }[]
+  /** It may write Secrets. */
+  writes: boolean
+  policy: PolicyState
+}
 
 export interface ClusterFacts {
   version: { major: number; minor: number }
@@ -59,7 +71,8 @@ export interface ClusterFacts {
   workloads: readonly Workload[] | 'not served' | undefined
   rights: readonly ComponentRights[]
   readiness: readonly Readiness[]
-  agentPolicy: AgentPolicy
+  agentPolicy: PolicyState
+  secretAccess: readonly SecretAccess[]
   podSecurity: string | undefined
   nodes: readonly NodeObject[] | undefined
   configs: readonly NodeConfig[] | undefined
@@ -90,6 +103,7 @@ export function findingsOf(facts: ClusterFacts, namespace: string, now: Date): F
     ...facts.rights.map(aboutRights),
     ...(runsAgents(facts, namespace) ? aboutPodSecurity(facts.podSecurity, namespace) : []),
     ...aboutAgentPolicy(facts, namespace),
+    ...facts.secretAccess.flatMap(aboutSecretAccess),
     ...aboutNodes(facts.nodes),
     ...aboutBackends(facts.nodes),
     ...aboutInternalIps(facts),
@@ -232,6 +246,34 @@ function aboutAgentPolicy({ agentPolicy, workloads, version }: ClusterFacts, nam
   const remedy =
     agentPolicy === 'unsupported' ? older : 'run helm upgrade, or kubectl apply -f config/admission/agent-jobs.yaml'
   return [{ level: 'warn', what, remedy }]
+}
+
+function aboutSecretAccess({ account, all, others, writes, policy }: SecretAccess): Finding[] {
+  const found: Finding[] = []
+  if (all)
+    found.push({
+      level: 'warn',
+      what: `${account} may read every Secret of the cluster: its token is worth as much as all of them`,
+      remedy: 'name its namespaces in operator.namespaceRules, and turn operator.allSecrets off',
+    })
+  else if (others.length > 0)
+    found.push({
+      level: 'bad',
+      what: `${account} may read Secrets of other components: ${some(others.map(one => `${one.namespace}/${one.name} (${one.component})`))}`,
+      remedy: 'move them, with their component, into a namespace whose Secrets the operator may not read',
+    })
+  else found.push(ok(`${account} may read no Secret of another component`))
+  if (writes && policy !== 'bound')
+    found.push({
+      level: 'bad',
+      what:
+        policy === undefined
+          ? `${account} may write Secrets, and ValidatingAdmissionPolicies are not readable`
+          : `no admission policy limits the Secrets that ${account} writes: its token is cluster-admin`,
+      remedy:
+        'run helm upgrade, or kubectl apply -f config/admission/operator-secrets.yaml; before Kubernetes 1.30 use config/before-1.30',
+    })
+  return found
 }
 
 function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {

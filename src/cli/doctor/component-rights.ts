@@ -140,20 +140,6 @@ operator:
     - apiGroups:
         - ""
       resources:
-        - secrets
-      verbs:
-        - list
-        - watch
-    - apiGroups:
-        - ""
-      resources:
-        - secrets
-      verbs:
-        - create
-        - patch
-    - apiGroups:
-        - ""
-      resources:
         - events
       verbs:
         - get
@@ -177,6 +163,23 @@ operator:
         - get
         - create
         - update
+operatorSecrets:
+  cluster:
+    - apiGroups:
+        - ""
+      resources:
+        - secrets
+      verbs:
+        - list
+        - watch
+    - apiGroups:
+        - ""
+      resources:
+        - secrets
+      verbs:
+        - create
+        - patch
+  namespace: []
 viola:
   cluster:
     - apiGroups:

@@ -1,12 +1,6 @@
 /**
  * `multinic doctor`: reads a cluster, and reports what is wrong and what to do.
  */
-import {
-  admissionPolicies,
-  admissionPolicyBindings,
-  type Policy,
-  type PolicyBinding,
-} from '../../contract/admission.ts'
 import { kinds } from '../../contract/crd.ts'
 import { nodeConfigs } from '../../contract/node-config.ts'
 import type { KubeObject } from '../../contract/object.ts'
@@ -24,11 +18,13 @@ import type { Ending, Io } from '../io.ts'
 import { whyUnreachable } from '../network-errors.ts'
 import { type Format, print } from '../output.ts'
 import { harmless, type Tone } from '../render/paint.ts'
-import { type AgentPolicy, type ClusterFacts, type Definition, findingsOf, type Workload } from './checks.ts'
+import { type ClusterFacts, type Definition, findingsOf, type Workload } from './checks.ts'
 import type { Finding } from './finding.ts'
 import { podNetworksIn } from './pod-addresses.ts'
+import { policyStateOf } from './policies.ts'
 import { readinessOf } from './readiness.ts'
-import { rightsOf } from './rights.ts'
+import { rightsOf, userOf } from './rights.ts'
+import { secretAccessIn } from './secret-access.ts'
 
 export interface DoctorFlags extends ClusterFlags, AccessFlags {
   output?: Format
@@ -75,6 +71,7 @@ async function factsOf({ kube, namespace }: Cluster, api: Api, now: Date): Promi
     readable(kube, openstackConfigs),
   ])
   const installed = typeof workloads === 'object' ? workloads : []
+  const controller = installed.find(({ component }) => component === 'controller')
   return {
     version: { major: Number.parseInt(major, 10), minor: Number.parseInt(minor, 10) },
     clockAheadMs: Number.isNaN(date) ? 0 : now.getTime() - date,
@@ -82,7 +79,11 @@ async function factsOf({ kube, namespace }: Cluster, api: Api, now: Date): Promi
     workloads,
     rights: await rightsOf(kube, namespace, installed),
     readiness: await readinessOf(kube, namespace, installed),
-    agentPolicy: await agentPolicyIn(kube, namespace, installed),
+    agentPolicy: await policyStateOf(kube, userOf(namespace, controller?.account ?? ''), 'agent'),
+    secretAccess: await secretAccessIn(
+      kube,
+      (sources ?? []).flatMap(({ metadata }) => metadata.namespace ?? []),
+    ),
     podSecurity: place?.metadata.labels?.['pod-security.kubernetes.io/enforce'],
     nodes: allNodes,
     configs,
@@ -124,28 +125,6 @@ function definitionsIn(kube: KubeClient): Promise<Definition[]> {
       }
     }),
   )
-}
-
-async function agentPolicyIn(
-  kube: KubeClient,
-  namespace: string,
-  workloads: readonly Workload[],
-): Promise<AgentPolicy> {
-  const account = workloads.find(({ component }) => component === 'controller')?.account
-  const limits = ({ spec }: Policy) =>
-    spec.matchConditions?.some(one => one.expression.includes(`'system:serviceaccount:${namespace}:${account}'`))
-  try {
-    const ours = { labelSelector: 'app.kubernetes.io/part-of=multinic,app.kubernetes.io/component=agent' }
-    const policies = (await kube.list(admissionPolicies, ours)).items
-      .filter(limits)
-      .map(({ metadata }) => metadata.name)
-    const { items } = await kube.list(admissionPolicyBindings, ours)
-    const binds = ({ spec }: PolicyBinding) =>
-      policies.includes(spec.policyName) && spec.validationActions.includes('Deny')
-    return items.some(binds) ? 'bound' : 'unbound'
-  } catch (error) {
-    return isNotFound(error) ? 'unsupported' : undefined
-  }
 }
 
 interface Container {

@@ -16,7 +16,7 @@ interface Rule {
 }
 type Rules = Record<string, { cluster?: Rule[]; namespace?: Rule[] }>
 
-interface Right {
+export interface Right {
   group: string
   resource: string
   subresource?: string
@@ -41,7 +41,7 @@ export async function rightsOf(
   return Promise.all(
     known.map(async ({ account, required }) => {
       try {
-        const user = `system:serviceaccount:${namespace}:${account}`
+        const user = userOf(namespace, account)
         const allowed = await Promise.all(required.map(right => isAllowed(kube, user, right)))
         return { account, missing: required.filter((_, at) => !allowed[at]).map(describe) }
       } catch (error) {
@@ -83,7 +83,11 @@ function rightsIn(
   return [...everywhere, ...of(here, { namespace })]
 }
 
-async function isAllowed(kube: KubeClient, user: string, right: Right): Promise<boolean> {
+export function userOf(namespace: string, account: string): string {
+  return `system:serviceaccount:${namespace}:${account}`
+}
+
+export async function isAllowed(kube: KubeClient, user: string, right: Right): Promise<boolean> {
   const review = {
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SubjectAccessReview',

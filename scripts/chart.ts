@@ -7,7 +7,7 @@ import { crdOf, kinds } from '../src/contract/crd.ts'
 import { agentPolicy } from '../src/controller/agent-policy.ts'
 import { nodeLabelsPolicy } from '../src/controller/networks/node-labels-policy.ts'
 import { nodeConditionPolicy } from '../src/controller/node-condition-policy.ts'
-import { operatorSecretsPolicy } from '../src/operator/secret-policy.ts'
+import { operatorConfigMapsPolicy, operatorSecretsPolicy } from '../src/operator/write-policies.ts'
 import { chartValues, type Group, type Leaf } from './chart-values.ts'
 import { introduction, type Language, referencePages, table } from './reference.ts'
 
@@ -39,6 +39,7 @@ export function chartFiles(): Map<string, string> {
     [`${chart}/files/policies/node-condition.yaml`, header + yaml(nodeConditionPolicy.spec)],
     [`${chart}/files/policies/node-labels.yaml`, header + yaml(nodeLabelsPolicy.spec)],
     [`${chart}/files/policies/operator-secrets.yaml`, header + yaml(operatorSecretsPolicy.spec)],
+    [`${chart}/files/policies/operator-configmaps.yaml`, header + yaml(operatorConfigMapsPolicy.spec)],
     [`${chart}/files/access.yaml`, header + yaml(accessRoles())],
     ...referencePages('helm-values', valuesPage),
   ])

@@ -11,7 +11,12 @@ import { agentPolicy, agentPolicyBinding } from '../src/controller/agent-policy.
 import { nodeLabelsPolicy, nodeLabelsPolicyBinding } from '../src/controller/networks/node-labels-policy.ts'
 import { nodeConditionPolicy, nodeConditionPolicyBinding } from '../src/controller/node-condition-policy.ts'
 import { inventoryApi } from '../src/inventory/api.ts'
-import { operatorSecretsPolicy, operatorSecretsPolicyBinding } from '../src/operator/secret-policy.ts'
+import {
+  operatorConfigMapsPolicy,
+  operatorConfigMapsPolicyBinding,
+  operatorSecretsPolicy,
+  operatorSecretsPolicyBinding,
+} from '../src/operator/write-policies.ts'
 import { violaApi } from '../src/viola/api.ts'
 import { callsPage, objectsPage } from './api-pages.ts'
 import { chartFiles, rules } from './chart.ts'
@@ -28,6 +33,7 @@ import { reasonsPage } from './reasons-page.ts'
 import { referencePages } from './reference.ts'
 import { settingsPages } from './settings-pages.ts'
 import { readSoak, soakFiles } from './soak-page.ts'
+import { tokenAttackPages } from './token-attacks-page.ts'
 
 const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
@@ -51,6 +57,7 @@ const policies = {
   'node-condition': [nodeConditionPolicy, nodeConditionPolicyBinding],
   'node-labels': [nodeLabelsPolicy, nodeLabelsPolicyBinding],
   'operator-secrets': [operatorSecretsPolicy, operatorSecretsPolicyBinding],
+  'operator-configmaps': [operatorConfigMapsPolicy, operatorConfigMapsPolicyBinding],
 }
 for (const [name, objects] of Object.entries(policies))
   files.set(
@@ -67,6 +74,7 @@ const pages = [
   ...(await inventorySchemaPages()),
   ...guestPages(readGuests()),
   ...kubernetesPages(readKubernetesRuns()),
+  ...tokenAttackPages(),
   ...nightlyPages(nightlyParts(0), readNightlyRuns()),
 ]
 for (const [path, text] of pages) files.set(path, text)

@@ -86,8 +86,15 @@ controller:
       resources:
         - leases
       verbs:
-        - get
         - create
+    - apiGroups:
+        - coordination.k8s.io
+      resources:
+        - leases
+      resourceNames:
+        - multinic-controller
+      verbs:
+        - get
         - update
 nodeCondition:
   cluster:
@@ -160,8 +167,15 @@ operator:
       resources:
         - leases
       verbs:
-        - get
         - create
+    - apiGroups:
+        - coordination.k8s.io
+      resources:
+        - leases
+      resourceNames:
+        - multinic-operator
+      verbs:
+        - get
         - update
 operatorSecrets:
   cluster:

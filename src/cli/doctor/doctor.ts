@@ -79,7 +79,7 @@ async function factsOf({ kube, namespace }: Cluster, api: Api, now: Date): Promi
     workloads,
     rights: await rightsOf(kube, namespace, installed),
     readiness: await readinessOf(kube, namespace, installed),
-    agentPolicy: await policyStateOf(kube, userOf(namespace, controller?.account ?? ''), 'agent'),
+    agentPolicy: await policyStateOf(kube, userOf(namespace, controller?.account ?? ''), 'jobs'),
     secretAccess: await secretAccessIn(
       kube,
       (sources ?? []).flatMap(({ metadata }) => metadata.namespace ?? []),

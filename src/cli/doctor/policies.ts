@@ -1,5 +1,5 @@
 /**
- * Whether an admission policy limits what an account can create.
+ * Whether an admission policy limits what an account can write.
  */
 import {
   admissionPolicies,
@@ -11,13 +11,13 @@ import type { KubeClient } from '../../kube/client.ts'
 import { isNotFound } from '../../kube/errors.ts'
 import type { PolicyState } from './checks.ts'
 
-/** `component`: in the labels of the policy. */
-export async function policyStateOf(kube: KubeClient, user: string, component: string): Promise<PolicyState> {
-  const limits = ({ spec }: Policy) => spec.matchConditions?.some(one => one.expression.includes(`'${user}'`))
+/** `resource`: the plural that the policy limits. */
+export async function policyStateOf(kube: KubeClient, user: string, resource: string): Promise<PolicyState> {
+  const limits = ({ spec }: Policy) =>
+    spec.matchConditions?.some(one => one.expression.includes(`'${user}'`)) &&
+    JSON.stringify(spec['matchConstraints']).includes(`"${resource}"`)
   try {
-    const ours = {
-      labelSelector: `app.kubernetes.io/part-of=multinic,app.kubernetes.io/component=${component}`,
-    }
+    const ours = { labelSelector: 'app.kubernetes.io/part-of=multinic' }
     const policies = (await kube.list(admissionPolicies, ours)).items
       .filter(limits)
       .map(({ metadata }) => metadata.name)

@@ -64,7 +64,7 @@ async function accessOf(
     all: await may('list', {}),
     others: secretsOfOthers.filter((_, at) => readable[at]),
     writes: writable.includes(true),
-    policy: await policyStateOf(kube, user, 'operator'),
+    policy: await policyStateOf(kube, user, 'secrets'),
   }
 }
 

@@ -42,11 +42,12 @@ const configMaps: Resource<ConfigMap> = {
   namespaced: true,
 }
 const label = 'multinic.example.com/delivered-to'
+export const deliveredPrefix = 'multinic-delivered-'
 const fieldManager = 'multinic-operator'
 
 export function createDeliveredStore(kube: Pick<Kube, 'list' | 'apply' | 'delete'>, namespace: string): DeliveredStore {
   const labelOf = (target: Target) => hashOf(target).slice(0, 32)
-  const nameOf = (target: Target, nodeName: string) => `multinic-delivered-${hashOf([target, nodeName]).slice(0, 32)}`
+  const nameOf = (target: Target, nodeName: string) => `${deliveredPrefix}${hashOf([target, nodeName]).slice(0, 32)}`
   return {
     async list(target) {
       const { items } = await kube.list(configMaps, { namespace, labelSelector: `${label}=${labelOf(target)}` })

@@ -10,12 +10,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { Agent, request } from 'undici'
+import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { controllerConfig } from '../../src/controller/config.ts'
 import { aConfig } from '../../src/controller/controller.fixture.ts'
 import { agentJob } from '../../src/controller/job.ts'
+import { connectKube, type KubeClient } from '../../src/kube/client.ts'
+import { loadKubeconfig } from '../../src/kube/config.ts'
+import { secrets } from '../../src/kube/resources.ts'
 import type { JobObject } from '../../src/kube/types.ts'
+import { createBusSecrets } from '../../src/operator/bus-secrets.ts'
 import { environment } from '../../src/runtime/env.ts'
+import { silent } from '../../src/telemetry/log.ts'
 import { openHelm } from '../rigs/helm/rig.ts'
+import { kubeconfigText } from '../rigs/kubernetes/control-plane.ts'
 import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
 import { run } from '../rigs/process.ts'
 import { eventually } from '../support/eventually.ts'
@@ -131,14 +138,22 @@ async function createVictims(): Promise<void> {
       metadata: { name: 'w1', namespace },
       spec: { nodeName: 'w1', interfaces },
     })),
-    {
-      apiVersion: 'multinic.example.com/v1alpha1',
-      kind: 'OpenstackConfig',
-      metadata: { name: 'main', namespace: namespaces.foreign },
-      spec: { subnetName: 'a', vmNames: ['w1'], credentials: { openstackProviderID: 'p', projectID: 'a'.repeat(32) } },
-    },
+    openstackConfig(namespaces.foreign, 'main'),
     await certificateRequest(),
   )
+}
+
+function openstackConfig(namespace: string, name: string): object {
+  return {
+    apiVersion: 'multinic.example.com/v1alpha1',
+    kind: 'OpenstackConfig',
+    metadata: { name, namespace },
+    spec: { subnetName: 'a', vmNames: ['w1'], credentials: { openstackProviderID: 'p', projectID: 'a'.repeat(32) } },
+  }
+}
+
+async function connect(kubeconfig: string): Promise<KubeClient> {
+  return connectKube(await loadKubeconfig(kubeconfig))
 }
 
 async function certificateRequest(): Promise<object> {
@@ -239,6 +254,35 @@ test('only the controller can create an agent Job, and only in its namespace', a
       const call: Call = { method: 'POST', path: `/apis/batch/v1/namespaces/${namespace}/jobs`, body }
       assert.equal(await isAllowed(component, call), component === 'controller' && namespace === release, component)
     }
+})
+
+test('the policy admits what the operator writes: the Secret of a message bus, and its next password', async () => {
+  const kubeconfig = join(home, 'operator.kubeconfig')
+  const token = tokens.get('operator') ?? ''
+  await writeFile(kubeconfig, kubeconfigText(cluster.server, cluster.authority.cert, { token }), { mode: 0o600 })
+  const [admin, kube] = await Promise.all([cluster.kubeconfig, kubeconfig].map(async path => connect(path)))
+  assert.ok(admin && kube)
+  const dataOf = async (namespace: string, name: string) => (await admin.get(secrets, { namespace, name }))?.data
+  try {
+    for (const namespace of [namespaces.release, namespaces.ruled]) {
+      const write = async (name: string, password: string) => {
+        const config = await admin.get(openstackConfigs, { namespace, name })
+        assert.ok(config)
+        const bus = { urls: ['amqp://bus'], user: 'x', password }
+        await createBusSecrets(kube).update(config, bus, silent)
+      }
+      for (const name of ['main', 'foreign']) await create(openstackConfig(namespace, name))
+      for (const password of ['first', 'second']) {
+        await write('main', password)
+        const written = (await dataOf(namespace, 'rabbitmq-main'))?.['RABBITMQ_PASSWORD'] ?? ''
+        assert.equal(Buffer.from(written, 'base64').toString(), password)
+      }
+      await write('foreign', 'first')
+      assert.equal(await dataOf(namespace, 'rabbitmq-foreign'), undefined)
+    }
+  } finally {
+    await Promise.all([admin.close(), kube.close()])
+  }
 })
 
 test('the documents have these results', async () => {

@@ -132,8 +132,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const { providerId, caller } = authorizedFor(request)
       const trace = requestTrace(tracer, request.headers['traceparent'])
       const { nodes, errors } = nodesFrom(request.body, providerId)
-      if (errors.length > 0)
-        throw new HttpProblem(400, `invalid body: ${errorText(request.body, errors)}`, { errors })
+      if (errors.length > 0) throw new HttpProblem(400, `invalid body: ${errorText(request.body, errors)}`, { errors })
       const force = queryOf(request)['force'] === 'true'
       const outcomes = await inCluster(providerId, async cluster => {
         const { get: existing } = await cluster.observe()

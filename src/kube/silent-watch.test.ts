@@ -75,7 +75,7 @@ async function withSilence(use: (context: Context) => Promise<void>): Promise<vo
   }
 }
 
-test('controller M6: after a watch that sent bookmarks and then says nothing comes a list, and the cache says so', async () => {
+test('controller M6: a watch that sent bookmarks and then says nothing is restarted, and the cache says so', async () => {
   await withSilence(async ({ proxy, informer, from, warnings, send, lists, setVersion }) => {
     send('BOOKMARK', 20)
     setVersion(20)

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { interfaceHash } from '../../src/contract/interface-hash.ts'
+import { completeInterfaces } from '../../src/contract/interfaces.ts'
 import type { NodeConfig } from '../../src/contract/node-config.ts'
 import type { OpenstackConfig } from '../../src/contract/openstack-config.ts'
 import { nextSteps, type ObservedSandbox, sandboxStatus, statusTree } from './status.ts'
@@ -51,6 +53,26 @@ const configured: NodeConfig['status'] = {
   interfaceStatuses: [{ name: 'multinic0', portId: 'port-1', status: 'Configured' }],
 }
 
+const [completed] = completeInterfaces([nic]).interfaces
+const configuredWithHash: NodeConfig['status'] = {
+  ...configured,
+  interfaceStatuses: [
+    {
+      ...{ name: 'multinic0', portId: 'port-1', status: 'Configured' },
+      specHash: interfaceHash(completed ?? assert.fail('no interface')),
+    },
+  ],
+}
+const secondPort = { id: 'port-2', macAddress: 'fa:16:3e:00:00:02', subnet: 'storage' }
+const secondNic = {
+  ...nic,
+  id: 1,
+  name: 'multinic1',
+  portId: secondPort.id,
+  macAddress: secondPort.macAddress,
+  address: '10.10.0.11',
+}
+
 interface Given {
   ports?: (typeof port)[]
   configs?: NodeConfig[]
@@ -71,6 +93,15 @@ const cases: Record<string, [given: Given, tree: string]> = {
   'a status of an older generation is ignored': [
     { configs: [aConfig(configured, [nic], 2)] },
     'sandbox not ready yet\n└─ worker-1  Pending\n   └─ multinic0  Pending     10.10.0.10       mtu 9000   fa:16:3e:00:00:01  storage',
+  ],
+  'an interface stays Configured while another one is added': [
+    { ports: [port, secondPort], configs: [aConfig(configuredWithHash, [nic, secondNic], 2)] },
+    [
+      'sandbox not ready yet',
+      '└─ worker-1  Pending',
+      '   ├─ multinic0  Configured  10.10.0.10       mtu 9000   fa:16:3e:00:00:01  storage',
+      '   └─ multinic1  Pending     10.10.0.11       mtu 9000   fa:16:3e:00:00:02  storage',
+    ].join('\n'),
   ],
   'an interface whose port is gone is shown as Removing': [
     { ports: [], configs: [aConfig(configured)] },

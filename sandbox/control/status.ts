@@ -1,7 +1,9 @@
 /**
  * The status of the sandbox, as data and as a tree. Pure.
  */
-import type { NodeConfig } from '../../src/contract/node-config.ts'
+import { interfaceHash } from '../../src/contract/interface-hash.ts'
+import { completeInterfaces } from '../../src/contract/interfaces.ts'
+import type { InterfaceStatus, NodeConfig } from '../../src/contract/node-config.ts'
 import { type OpenstackConfig, openstackConfigAnnotations } from '../../src/contract/openstack-config.ts'
 import type { ActiveFault } from '../faults/active-faults.ts'
 
@@ -101,14 +103,24 @@ function newPortView({ id, macAddress, subnet }: ObservedSandbox['nodes'][number
   return { name: '', status: 'Attached', macAddress, portId: id, subnet }
 }
 
+/** Of the newest request: a new port of the node changes nothing for its other interfaces. */
+function reportsOf({ metadata, spec, status }: NodeConfig): InterfaceStatus[] {
+  const isCurrent = status?.observedGeneration === metadata.generation
+  const hashes = new Set(completeInterfaces(spec.interfaces).interfaces.map(interfaceHash))
+  return (status?.interfaceStatuses ?? []).filter(
+    ({ specHash, pending }) => isCurrent || (!pending && specHash !== undefined && hashes.has(specHash)),
+  )
+}
+
 function nodeView(node: ObservedSandbox['nodes'][number], config: NodeConfig | undefined, onHold: string[]): NodeView {
   // A status of an older generation does not explain the state of this one.
   const status = config?.status?.observedGeneration === config?.metadata.generation ? config?.status : undefined
   const ready = status?.conditions?.find(condition => condition.type === 'Ready')
   const requested = config?.spec.interfaces ?? []
+  const reports = config ? reportsOf(config) : []
   const views = requested.map((nic, index) => {
     const name = nic.name ?? `multinic${nic.id ?? index}`
-    const report = status?.interfaceStatuses?.find(each => each.name === name && each.portId === nic.portId)
+    const report = reports.find(each => each.name === name && each.portId === nic.portId)
     const port = node.ports.find(each => each.id === nic.portId)
     const isOnHold = !port && onHold.some(each => nic.portId && each.includes(nic.portId))
     const shown = port ? report : isOnHold ? removalOnHold : undefined

@@ -374,7 +374,7 @@ test('notifications of Neutron and Nova trigger syncs although polling is every 
   )
   const kept = await cloud.createPort({ networkId: tide, name: 'kept' })
   labels.set(kept, 'kept')
-  const both = [`${late} multinic1=created`, `${storage} multinic2=kept`]
+  const both = [`${late} multinic1=created`, `${storage} multinic3=kept`]
   await timed('attached, created before', () => cloud.attach(vms.one, { portId: kept }).then(() => {}), ...both)
   const mtu = { network: { mtu: 1400 } }
   await cloud.api.call('neutron', 'PUT', `/v2.0/networks/${tide}`, mtu)

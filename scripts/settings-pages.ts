@@ -131,5 +131,5 @@ function defaultOf(setting: ZodType): string {
     defaultValue?: unknown
     in?: { def: { defaultValue?: unknown } }
   }
-  return String(defaultValue ?? input?.def.defaultValue ?? '')
+  return String(defaultValue ?? input?.def.defaultValue ?? setting.meta()?.['default'] ?? '')
 }

@@ -41,11 +41,7 @@ for (const ending of ['md', 'ko.md']) {
 
   test(`docs/guides/agent.${ending} lists every setting with its default`, () => {
     const documented = settingsIn(`docs/guides/agent.${ending}`)
-    // A label of the Node sets the backend, not a setting of the controller.
-    assert.deepEqual(
-      sorted(documented.keys()),
-      sorted([...[...controller.keys()].filter(isAgentSetting), 'MULTINIC_BACKEND']),
-    )
+    assert.deepEqual(sorted(documented.keys()), sorted([...controller.keys()].filter(isAgentSetting)))
     const literals = [...documented].flatMap(([name, cell]) => {
       const literal = literalIn(cell)
       return literal ? [[name, literal.slice(1, -1)] as const] : []
@@ -54,3 +50,13 @@ for (const ending of ['md', 'ko.md']) {
     assert.deepEqual(parseSettings(Object.fromEntries(literals)), parseSettings({}))
   })
 }
+
+test('the defaults of the agent in the reference of the controller are those of the agent', () => {
+  const literals = [...controller].flatMap(([name, cell]) => {
+    const literal = isAgentSetting(name) ? literalIn(cell) : undefined
+    return literal ? [[name, literal.slice(1, -1)] as const] : []
+  })
+  // NETWORK_PROBE_PEERS has none.
+  assert.equal(literals.length, [...controller.keys()].filter(isAgentSetting).length - 1)
+  assert.deepEqual(parseSettings(Object.fromEntries(literals)), parseSettings({}))
+})

@@ -11,6 +11,7 @@ import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/component
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
 import type { KubeObject } from '../../src/contract/object.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
+import { isOurPriority } from '../../src/contract/routing-scheme.ts'
 import { jobLabels } from '../../src/controller/job.ts'
 import { createInformer } from '../../src/kube/informer.ts'
 import { jobs } from '../../src/kube/resources.ts'
@@ -31,9 +32,8 @@ export interface Watcher {
 }
 
 const intervalMs = 1_000
-/** Routing tables and rule priorities that are ours. */
-const ourTable = /^10\d: /
-const ourRule = /^(10[012]\d\d: from \S+( to \S+)? lookup (10\d|main)|32[4-7]\d\d: from 0\.0\.0\.1 to \S+ lookup 10\d)$/
+/** Routing tables of NICs, and the one with routes by the primary NIC. */
+const ourTable = /^1(0\d|10): /
 
 export async function startWatcher(system: TestSandbox, model: Model): Promise<Watcher> {
   const { nodes, biz, management } = system.sandbox
@@ -166,7 +166,7 @@ function foreignIn({ nics, rules, routes, files }: NodeState, { macAddresses }: 
     ...nics
       .filter(nic => !ours.has(nic.name))
       .map(nic => `${nic.name} ${nic.macAddress} ${nic.mtu} ${nic.up} ${nic.addresses}`),
-    ...rules.filter(rule => !ourRule.test(rule)),
+    ...rules.filter(rule => !isOurPriority(Number.parseInt(rule, 10))),
     ...routes.filter(route => !isOurs(route)),
     ...Object.entries(files)
       .filter(([path]) => !path.includes('multinic'))

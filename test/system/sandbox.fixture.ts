@@ -45,7 +45,7 @@ export interface NicState {
 export interface NodeState {
   /** Sorted by name. */
   nics: NicState[]
-  /** `10100: from 10.10.0.10 lookup 100` */
+  /** `10050: from 10.10.0.10 iif lo lookup 100` */
   rules: string[]
   /** `100: default via 10.10.0.1 dev multinic0` */
   routes: string[]

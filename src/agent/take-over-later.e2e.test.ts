@@ -161,7 +161,7 @@ test('after a reboot, a NIC that was taken over from networkd has our configurat
     await node.reboot()
     node.ip('link', 'set', 'lo', 'up')
     await runUdev(node)
-    const networkd = end(await startLiveNetworkd(node, dhcpFile))
+    const networkd = end(await startLiveNetworkd(node, dhcpFile, { boots: true }))
     await eventually(() => assert.deepEqual(ours(node), state, networkd.log()), { within: 60_000, every: 250 })
     assert.doesNotMatch(node.exec('cat', '/proc/net/udp'), /:0044 /)
   }),

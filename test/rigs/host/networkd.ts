@@ -7,7 +7,7 @@ import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { eventually } from '../../support/eventually.ts'
-import { shareUdev } from './boot.ts'
+import { shareUdev, units } from './boot.ts'
 import { startBus, terminate } from './dbus.ts'
 import type { RigNode } from './node.ts'
 
@@ -18,7 +18,14 @@ export interface RigNetworkd {
   stop(): Promise<void>
 }
 
-const script = (liveUdev: boolean) => `
+interface StartOptions {
+  /** The node's udevd runs already. */
+  liveUdev?: boolean
+  /** The node boots: our units run too. */
+  boots?: boolean
+}
+
+const script = ({ liveUdev, boots }: StartOptions) => `
 mkdir -p "$1/host/run/systemd/netif/links" "$1/host/run/systemd/netif/leases" "$1/host/run/systemd/netif/lldp"
 chown -R systemd-network:systemd-network "$1/host/run/systemd/netif"
 mkdir -p "$1/host/run/udev" "$1/host/run/dbus"
@@ -28,14 +35,15 @@ ${liveUdev ? '' : 'mount -o remount,ro /sys'}
 mount --bind "$1/etc/systemd/network" /etc/systemd/network
 mount --rbind "$1/host/run" /run
 ${liveUdev ? shareUdev : ''}
+${boots ? units : ''}
 exec /lib/systemd/systemd-networkd
 `
 
-/** `files`: of /run/systemd/network, as Netplan generates them. `liveUdev`: the node's udevd runs already. */
+/** `files`: of /run/systemd/network, as Netplan generates them. */
 export async function startLiveNetworkd(
   node: RigNode,
   files: Record<string, string>,
-  { liveUdev = false } = {},
+  options: StartOptions = {},
 ): Promise<RigNetworkd> {
   const { root, namespace } = node
   const directory = join(root, 'host/run/systemd/network')
@@ -46,7 +54,7 @@ export async function startLiveNetworkd(
   const path = join(root, 'networkd.log')
   const log = openSync(path, 'a')
   const env = { ...bus.env, DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/run/dbus/system_bus_socket' }
-  const args = ['unshare', '-m', '--propagation', 'private', 'sh', '-ec', script(liveUdev), '_', root]
+  const args = ['unshare', '-m', '--propagation', 'private', 'sh', '-ec', script(options), '_', root]
   const networkd: ChildProcess = spawn('nsenter', [`--net=/run/netns/${namespace}`, ...args], {
     env,
     stdio: ['ignore', log, log],

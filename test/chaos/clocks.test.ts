@@ -46,6 +46,8 @@ const timeOfDay: Record<string, string> = {
   'src/inventory/main.ts': 'days of history',
   'src/kube/exec.ts': 'expiry of credentials',
   'src/http-client/client.ts': 'a date in Retry-After',
+  'src/kube/informer.ts': 'restore of a server, compared with times in statuses',
+  'src/openstack/service-clock.ts': 'the clock of a cloud, compared with ours',
   'src/openstack/keystone.ts': 'a token without issue time',
   'src/operator/events/cloud-events.ts': 'delay of a notification',
   'src/operator/main.ts': 'spans of a trace',

@@ -98,6 +98,7 @@ test('a removed NIC takes its label with it, and a renamed alias moves the label
   const [first] = config?.spec.interfaces ?? []
   await change('edited', { spec: { interfaces: [{ ...first, alias: 'disks' }] } })
   await expectMarks('edited', 'network.multinic.io/disks=ready zone=z; node.cilium.io/agent-not-ready')
+  await cluster.finishPod(await cluster.endAgent('edited'))
 })
 
 test('a deleted config takes its labels before an agent removes its NICs', async () => {

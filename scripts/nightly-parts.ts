@@ -32,6 +32,11 @@ export function nightlyParts(firstSeed: number): NightlyPart[] {
       commands: [{ args: ['scripts/e2e.ts'], minutes: 3 * 60 }],
     },
     {
+      name: 'guard',
+      text: { en: 'the quick benchmarks, judged', ko: '빠른 벤치마크의 판정' },
+      commands: [{ args: ['scripts/guard.ts'], minutes: 60 }],
+    },
+    {
       name: 'vm',
       text: { en: 'all cases on virtual machines', ko: '가상 머신의 모든 케이스' },
       commands: [{ args: ['scripts/e2e.ts', 'vm'], minutes: 8 * 60 }],

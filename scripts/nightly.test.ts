@@ -15,7 +15,7 @@ const aRun = (part: string, more: Partial<NightlyRun> = {}): NightlyRun => ({
 test('every part runs scripts and test files that exist', () => {
   assert.deepEqual(
     parts.map(({ name }) => name),
-    ['e2e', 'vm', 'kubernetes-1.30', 'chaos', 'chaos-real', 'truth', 'fuzz', 'half-answers', 'soak'],
+    ['e2e', 'guard', 'vm', 'kubernetes-1.30', 'chaos', 'chaos-real', 'truth', 'fuzz', 'half-answers', 'soak'],
   )
   for (const { args, env } of parts.flatMap(({ commands }) => commands)) {
     assert.ok(existsSync(args[0] ?? ''), args[0])

@@ -23,6 +23,7 @@ const provisionGroups = {
   kubernetes: /rigs\/kubernetes\/(rig|binaries)\.|rigs\/vm\/kubelet\./,
   cni: /rigs\/cni\/rig\./,
   keepalived: /rigs\/keepalived\/rig\./,
+  ovn: /rigs\/ovn\/rig\./,
   openstack: /rigs\/openstack\/rig\./,
   rabbitmq: /rigs\/rabbitmq\/rig\.|rabbitmq: 'local'/,
   postgres: /rigs\/postgres\/rig\./,

@@ -6,6 +6,7 @@
 #   provision.sh kubernetes   for `make e2e`: base, and a Kubernetes cluster (from apt, and built with Go)
 #   provision.sh cni          for `make e2e` and `make vm`: base, and Multus and CNI plugins (built with Go)
 #   provision.sh keepalived for `make e2e`: base, and keepalived
+#   provision.sh ovn          for `make e2e`: base, and Open vSwitch and OVN
 #   provision.sh openstack    for `make e2e`: base, and OpenStack with its database and broker
 #   provision.sh rabbitmq     for `make e2e`: base, and RabbitMQ
 #   provision.sh postgres     for `make e2e`: base, and PostgreSQL
@@ -23,7 +24,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-group=${1:?base, daemons, kubernetes, cni, keepalived, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, grafana, otel-collector, images, browser, emulator, hypervisor or vm}
+group=${1:?base, daemons, kubernetes, cni, keepalived, ovn, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, grafana, otel-collector, images, browser, emulator, hypervisor or vm}
 
 # command:package of Debian and Ubuntu.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
@@ -35,6 +36,7 @@ openstack=(:python3-keystone :neutron-common :nova-common :python3-placement :gl
 rabbitmq=(:rabbitmq-server)
 postgres=(postgres:postgresql)
 keepalived=(keepalived:keepalived)
+ovn=(ovs-vswitchd:openvswitch-switch ovn-northd:ovn-central ovn-controller:ovn-host ethtool:ethtool)
 images=(buildah:buildah)
 emulator=(qemu-aarch64-static:qemu-user-static)
 browser=(chromium:chromium :fonts-noto-cjk)
@@ -54,6 +56,7 @@ case $group in
   postgres) tools=("${base[@]}" "${postgres[@]}") ;;
   cni | helm | oauth2-proxy | older-release | prometheus | grafana | otel-collector) tools=("${base[@]}") ;;
   keepalived) tools=("${base[@]}" "${keepalived[@]}") ;;
+  ovn) tools=("${base[@]}" "${ovn[@]}") ;;
   images) tools=("${base[@]}" "${images[@]}") ;;
   browser) tools=("${base[@]}" "${browser[@]}") ;;
   emulator) tools=("${base[@]}" "${emulator[@]}") ;;
@@ -64,7 +67,7 @@ case $group in
     tools=("${base[@]}" "${vm[@]}")
     case " ${guests[*]} " in *arm64*) tools+=("${arm64[@]}") ;; esac
     ;;
-  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, cni, keepalived, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, grafana, otel-collector, images, browser, emulator, hypervisor, vm)" >&2; exit 2 ;;
+  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, cni, keepalived, ovn, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, grafana, otel-collector, images, browser, emulator, hypervisor, vm)" >&2; exit 2 ;;
 esac
 
 # /usr/sbin is not in the PATH of every user.
@@ -128,6 +131,7 @@ if [ ${#packages[@]} -gt 0 ]; then
       network-manager) systemctl --quiet disable NetworkManager.service 2>/dev/null || true ;;
       etcd-server) systemctl --quiet disable etcd.service 2>/dev/null || true ;;
       keepalived) systemctl --quiet disable keepalived.service 2>/dev/null || true ;;
+      openvswitch-switch | ovn-central | ovn-host) systemctl --quiet disable "$package.service" 2>/dev/null || true ;;
       containerd) systemctl --quiet disable containerd.service 2>/dev/null || true ;;
       rabbitmq-server) systemctl --quiet disable rabbitmq-server.service 2>/dev/null || true ;;
       mariadb-server) systemctl --quiet disable mariadb.service 2>/dev/null || true ;;

@@ -1,5 +1,5 @@
 /** The cloud's filters in the fabric: port security, isolated networks, and sets that remember which port saw a packet. */
-import { portSecurity } from '../rigs/port-security.ts'
+import { portSecurity, type SecuredPort } from '../rigs/port-security.ts'
 import { addressIn, addressOf, families, type Layout, layouts, type Name } from './addresses.ts'
 
 /** `neutron`: port security. `isolated`: also no router between the networks of the NICs and the primary's. */
@@ -19,19 +19,22 @@ const pairs: readonly Name[] = ['VIP', 'external IP', 'VIP-D']
 /** `ports`: the primary's first, then those of the NICs by index. */
 export function filterRules(filter: Filter, layout: Layout, ports: readonly FabricPort[], vipNic: number): string {
   if (filter === 'none') return 'flush ruleset\n'
+  const security = portSecurity(securedPorts(layout, ports, vipNic))
+  return filter === 'neutron' ? security : `${security}${isolation}`
+}
+
+/** What each port may send: its fixed addresses and its allowed address pairs. */
+export function securedPorts(layout: Layout, ports: readonly FabricPort[], vipNic: number): SecuredPort[] {
   const of = (names: readonly Name[]) =>
     families.flatMap(family => names.flatMap(name => addressOf(name, layout, family) ?? []))
-  const security = portSecurity(
-    ports.map(({ device, macAddress }, position) => {
-      const nic = layouts[layout][position - 1]
-      const own = nic ? families.map(family => addressIn(nic.net, nic.host, family)) : of(['P'])
-      const isAllowed = (name: Name) => position - 1 === (name === 'VIP-D' ? vipNic : 0)
-      const more = nic ? of(pairs.filter(isAllowed)) : of(['VIP-P'])
-      const allowedAddressPairs = more.map(ipAddress => ({ macAddress, ipAddress }))
-      return { device, macAddress, addresses: own, allowedAddressPairs }
-    }),
-  )
-  return filter === 'neutron' ? security : `${security}${isolation}`
+  return ports.map(({ device, macAddress }, position) => {
+    const nic = layouts[layout][position - 1]
+    const own = nic ? families.map(family => addressIn(nic.net, nic.host, family)) : of(['P'])
+    const isAllowed = (name: Name) => position - 1 === (name === 'VIP-D' ? vipNic : 0)
+    const more = nic ? of(pairs.filter(isAllowed)) : of(['VIP-P'])
+    const allowedAddressPairs = more.map(ipAddress => ({ macAddress, ipAddress }))
+    return { device, macAddress, addresses: own, allowedAddressPairs }
+  })
 }
 
 const isolation = `

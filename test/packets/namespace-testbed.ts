@@ -21,7 +21,7 @@ import {
   nicOf,
   subnetOf,
 } from './addresses.ts'
-import { filterRules, seenPackets, watchRules } from './filters.ts'
+import { type FabricPort, filterRules, seenPackets, watchRules } from './filters.ts'
 import { batch, feed, inside } from './namespaces.ts'
 import { ports } from './ports.ts'
 import type { FlowState, ProbeReply } from './station-protocol.ts'
@@ -32,6 +32,8 @@ import { connectHost, simulatedWorkloads, type Workloads } from './workloads.ts'
 
 export interface NamespaceTestbed extends Testbed {
   node: RigNode
+  /** The primary's first, then those of the NICs by index. */
+  fabricPorts: readonly (FabricPort & { bridge: string })[]
   /** After the NICs have their addresses: virtual addresses, and what the cloud says about them. */
   finish(): Promise<void>
 }
@@ -139,6 +141,8 @@ function preparePrimary(node: RigNode): void {
   ])
 }
 
+const bridgeOf = (net: number | 'primary') => (net === 'primary' ? 'br0' : `br${net + 1}`)
+
 function plugAll(node: RigNode, layout: Layout): void {
   for (const [index, { net, host }] of layouts[layout].entries()) {
     const nic = node.plug(index)
@@ -150,7 +154,7 @@ function plugAll(node: RigNode, layout: Layout): void {
       address6: `${addressIn(net, host, 6)}/64`,
       gateway6: addressIn(net, 1, 6),
     }
-    node.fabricIp('link', 'set', `p${index + 1}`, 'master', net === 'primary' ? 'br0' : `br${net + 1}`)
+    node.fabricIp('link', 'set', `p${index + 1}`, 'master', bridgeOf(net))
   }
   node.fabricIp('link', 'set', 'v-client', 'master', 'br1')
 }
@@ -163,8 +167,12 @@ function testbedOf(
 ): NamespaceTestbed {
   const { namespace, fabric } = node
   const fabricPorts = [
-    { device: 'p0', macAddress: primaryMac },
-    ...node.nics.map(({ macAddress }, index) => ({ device: `p${index + 1}`, macAddress })),
+    { device: 'p0', macAddress: primaryMac, bridge: 'br0' },
+    ...layouts[layout].map(({ net }, index) => ({
+      device: `p${index + 1}`,
+      macAddress: node.nics[index]?.macAddress ?? '',
+      bridge: bridgeOf(net),
+    })),
   ]
   const watch = watchRules([...fabricPorts.map(({ device }) => device), 'tunnel'])
   let vpn: Vpn = 'none'
@@ -183,6 +191,7 @@ function testbedOf(
   return {
     node,
     layout,
+    fabricPorts,
     setFilter: filter =>
       void feed(
         fabric,

@@ -33,6 +33,7 @@ export const layoutNames = Object.keys(layouts) as Layout[]
 /**
  * P: the primary's address. A: that of the first NIC, in subnet N. A2: the second NIC in N. B: the last NIC in another subnet.
  * AP: the NIC in the primary's subnet. VIP and VIP-P are on the first NIC and on the primary, VIP-D on no interface.
+ * The node does not masquerade the `routed pod`: its address is an allowed address pair of the first NIC, and hosts have a route to it.
  * `covered` is a second address of the client on link: the VPN with more specific routes has a route to it.
  */
 export type Name =
@@ -51,6 +52,7 @@ export type Name =
   | 'far'
   | 'peer'
   | 'pod'
+  | 'routed pod'
   | 'remote pod'
   | 'cni0'
 
@@ -76,6 +78,7 @@ const fixed: Partial<Record<Name, readonly [string, string]>> = {
   far: ['10.9.0.2', 'fd00:f9::2'],
   peer: [addressIn('primary', 11, 4), addressIn('primary', 11, 6)],
   pod: ['10.244.0.5', 'fd00:244::5'],
+  'routed pod': ['10.244.0.6', 'fd00:244::6'],
   'remote pod': ['10.244.1.5', 'fd00:244:1::5'],
   cni0: ['10.244.0.1', 'fd00:244::1'],
 }

@@ -14,7 +14,7 @@ export interface FabricPort {
 }
 
 /** The allowed address pairs of each NIC by index, and of the primary. */
-const pairs: readonly Name[] = ['VIP', 'external IP', 'VIP-D']
+const pairs: readonly Name[] = ['VIP', 'external IP', 'routed pod', 'VIP-D']
 
 /** `ports`: the primary's first, then those of the NICs by index. */
 export function filterRules(filter: Filter, layout: Layout, ports: readonly FabricPort[], vipNic: number): string {

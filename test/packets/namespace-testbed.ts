@@ -270,13 +270,13 @@ async function finish(node: RigNode, layout: Layout): Promise<void> {
         ? []
         : [`-${family} neigh replace ${address(name, family)} lladdr ${macOf(name)} dev ${device}`],
     )
-  const external = (via: string) =>
-    families.map(
-      family =>
-        `-${family} route add ${address('external IP', family)}/${hostLength(family)} via ${address('A', family)}${via}`,
-    )
-  batch(node.fabric, [...neighbour('VIP-D', 'br1'), ...neighbour('AP', 'br0'), ...external('')])
-  batch(`${node.namespace}client`, [...neighbour('VIP-D', 'eth0'), ...external('')])
+  const behindNic = families.flatMap(family =>
+    (['external IP', 'routed pod'] as const).map(
+      name => `-${family} route add ${address(name, family)}/${hostLength(family)} via ${address('A', family)}`,
+    ),
+  )
+  batch(node.fabric, [...neighbour('VIP-D', 'br1'), ...neighbour('AP', 'br0'), ...behindNic])
+  batch(`${node.namespace}client`, [...neighbour('VIP-D', 'eth0'), ...behindNic])
   batch(`${node.namespace}peer`, neighbour('AP', 'eth0'))
   await eventually(() => assert.doesNotMatch(node.ip('-6', 'address'), /tentative/))
 }

@@ -55,6 +55,8 @@ export function serviceRules(layout: Layout): string {
 table inet cni {
   chain postrouting {
     type nat hook postrouting priority srcnat + 1
+    ip saddr 10.244.0.6 accept
+    ip6 saddr fd00:244::6 accept
     ip saddr 10.244.0.0/24 ip daddr != 10.244.0.0/16 masquerade
     ip6 saddr fd00:244::/64 ip6 daddr != { fd00:244::/64, fd00:244:1::/64 } masquerade
   }

@@ -194,11 +194,12 @@ const fromInside: Record<string, Row> = Object.fromEntries(
   }),
 )
 
-/** The rows of the suite that use a Service or the Pod of the node, and those above. */
+/** The rows of the suite that use a Service or the Pod of the node, which the plugin masquerades, and those above. */
 export const realRows: Readonly<Record<string, Row>> = {
   ...Object.fromEntries(
     Object.entries(table).filter(
-      ([, { from, port }]) => from === 'pod' || (port !== 'host' && port !== 'server' && port !== 'pod'),
+      ([, { from, bind, port }]) =>
+        (from === 'pod' && bind === undefined) || (port !== 'host' && port !== 'server' && port !== 'pod'),
     ),
   ),
   ...fromOutside,

@@ -140,6 +140,16 @@ export const serviceRows: Record<string, Row> = {
     { from: 'far', to: 'A', port: 'NodePort, hostNetwork endpoint', udp: true },
     ownFar,
   ),
+  'a client on link reaches a Pod without masquerade by A': answered({
+    from: 'client',
+    to: 'routed pod',
+    port: 'pod',
+    device: 'A',
+  }),
+  'a client behind the gateway reaches a Pod without masquerade by A': answered(
+    { from: 'far', to: 'routed pod', port: 'pod', device: 'A' },
+    forwardedFar,
+  ),
   'a client on link reaches an external IP': answered({ from: 'client', to: 'external IP', port: 'service' }),
   'a client behind the gateway reaches an external IP': answered(
     { from: 'far', to: 'external IP', port: 'service' },

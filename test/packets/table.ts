@@ -152,6 +152,14 @@ const pods: Record<string, Row> = {
   'a Pod reaches A of its node': { from: 'pod', to: 'A', port: 'host', source: 'pod', device: 'none' },
   'a Pod reaches a VIP of its node': { from: 'pod', to: 'VIP', port: 'host', source: 'pod', device: 'none' },
   'a Pod sends UDP to N': { from: 'pod', to: 'client', port: 'server', udp: true, source: 'A', device: 'A' },
+  'a Pod without masquerade reaches N': {
+    from: 'pod',
+    bind: 'routed pod',
+    to: 'client',
+    port: 'server',
+    source: 'routed pod',
+    device: 'A',
+  },
   'the node sends UDP to N, unbound': {
     from: 'node',
     to: 'client',

@@ -17,7 +17,7 @@ export const simulatedWorkloads: Workloads = ({ node, pod, layout }) => {
   ])
   connectHost(node, pod, 'pod', {
     bridge: 'cni0',
-    addresses: ['10.244.0.5/24', 'fd00:244::5/64'],
+    addresses: ['10.244.0.5/24', 'fd00:244::5/64', '10.244.0.6/24', 'fd00:244::6/64'],
     gateways: ['10.244.0.1', 'fd00:244::1'],
   })
   feed(node, serviceRules(layout), 'nft', '-f', '-')

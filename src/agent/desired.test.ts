@@ -107,6 +107,7 @@ test('a reserved network is not in the main table, and only the address of the N
     'from 10.0.0.11/32 iif lo lookup 254 suppress_prefixlength 7 priority 10040',
     'from 10.0.0.11/32 iif lo lookup 100 suppress_prefixlength 0 priority 10030',
     'from 10.0.0.11/32 to 10.0.0.0/24 iif lo lookup 254 suppress_prefixlength 24 priority 10020',
+    'from 0.0.0.0/0 iif multinic0 fwmark 0x8/0x78 lookup 254 priority 9999',
     'from 0.0.0.0/0 fwmark 0x8/0x78 lookup 100 priority 10000',
   ])
   assert.deepEqual(nic.onlyBound, [{ network: '10.0.0.0/24', because: 'contains 10.0.0.10, the address of the node' }])
@@ -140,7 +141,7 @@ test('a requested route is no network of the NIC: packets to it have no mark of 
 test('the slot of a NIC decides its mark, and the mask the bits of it', () => {
   const marks = (slots?: ReadonlyMap<string, number>, env: Record<string, string> = {}) =>
     desiredNics([anInterface(0), anInterface(3)], settingsFrom(env), nodeWithBothFamilies, slots).map(
-      ({ rules, marked }) => [marked.slot, ...rules.flatMap(({ fwmark }) => fwmark ?? [])],
+      ({ rules, marked }) => [marked.slot, ...new Set(rules.flatMap(({ fwmark }) => fwmark ?? []))],
     )
   assert.deepEqual(marks(), [
     [0, '0x8/0x78'],

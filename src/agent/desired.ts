@@ -120,7 +120,7 @@ function routingOf(
   const connected = main.filter(({ gateway }) => gateway === undefined)
   return {
     routes: [...own, ...main],
-    rules: nicRules({ index: nic.index, table, mark: slotMark(slot, mask), mask }, sources),
+    rules: nicRules({ index: nic.index, name: nic.name, table, mark: slotMark(slot, mask), mask }, sources),
     onlyBound,
     marked: {
       name: nic.name,

@@ -23,10 +23,10 @@ type RawRule = Record<string, unknown> & {
   suppress_prefixlen?: number
 }
 
-/** `unresolved`: no rule has the target of the goto. */
+/** `unresolved`: no rule has the target of the goto. `iif_detached`: no device has the name. */
 const ruleKeys = new Set([
-  ...['priority', 'src', 'srclen', 'dst', 'dstlen', 'iif', 'fwmark', 'fwmask', 'not', 'goto', 'nop', 'unresolved'],
-  ...['table', 'protocol', 'suppress_prefixlen'],
+  ...['priority', 'src', 'srclen', 'dst', 'dstlen', 'iif', 'iif_detached', 'fwmark', 'fwmask', 'not'],
+  ...['goto', 'nop', 'unresolved', 'table', 'protocol', 'suppress_prefixlen'],
 ])
 
 export function parseRules(raw: unknown[], family: Family): ObservedRule[] {

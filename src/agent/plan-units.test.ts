@@ -169,6 +169,7 @@ test('rules and routes of an older agent are replaced by those of this one', () 
     'add route 10.100.0.0/24 table 254 src 10.100.0.10 metric 20000 protocol 4',
     'add rule from 10.100.0.0/24 iif lo lookup 100 priority 10070',
     'add rule from 10.100.0.0/24 iif lo lookup 254 suppress_prefixlength 7 priority 10060',
+    'add rule from 0.0.0.0/0 iif multinic0 fwmark 0x8/0x78 lookup 254 priority 9999',
     'add rule from 0.0.0.0/0 fwmark 0x8/0x78 lookup 100 priority 10000',
   ])
 })
@@ -232,7 +233,7 @@ test('two NICs whose records have the same index remove its files once', () => {
   ]) {
     const removals = linesOf(planOf(damaged, request)).filter(line => /remove .*multinic0/.test(line))
     assert.deepEqual(removals, [...new Set(removals)])
-    assert.equal(removals.length, 4)
+    assert.equal(removals.length, 5)
   }
 })
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Family, parseCidr } from '../contract/address.ts'
 import type { PacketSource } from '../contract/packet-sources.ts'
-import { hex, isOurPriority, otherWayMark, primaryTable, slotMark } from '../contract/routing-scheme.ts'
+import { hex, isOurPriority, otherWayMark, primaryTable, priorities, slotMark } from '../contract/routing-scheme.ts'
 import { ipCommand, ruleText } from './change.ts'
 import { nicRules, sharedRules } from './policy-routing.ts'
 
@@ -12,9 +12,12 @@ const source = (text: string, sharedNetwork?: string): PacketSource => ({
   ...{ family: text.includes(':') ? 6 : 4, cidr: text },
   ...(sharedNetwork === undefined ? {} : { sharedNetwork }),
 })
-const nic2 = { index: 2, table: 102, mark: 0x18, mask: 0x78 }
-const mark4 = 'from 0.0.0.0/0 fwmark 0x18/0x78 lookup 102 priority 10002'
-const mark6 = 'from ::/0 fwmark 0x18/0x78 lookup 102 priority 10002'
+const nic2 = { index: 2, name: 'multinic2', table: 102, mark: 0x18, mask: 0x78 }
+const mark4 = [
+  'from 0.0.0.0/0 iif multinic2 fwmark 0x18/0x78 lookup 254 priority 9999',
+  'from 0.0.0.0/0 fwmark 0x18/0x78 lookup 102 priority 10002',
+]
+const mark6 = mark4.map(text => text.replace('0.0.0.0', '::'))
 const network4 = [
   'from 10.1.0.0/24 iif lo lookup 102 priority 10072',
   'from 10.1.0.0/24 iif lo lookup 254 suppress_prefixlength 7 priority 10062',
@@ -31,31 +34,31 @@ const shared4 = [
 
 const nics: Record<string, [sources: PacketSource[], expected: string[]]> = {
   'no sources have no rules': [[], []],
-  'a network of its own has its table after all other routes': [[source('10.1.0.0/24')], [...network4, mark4]],
+  'a network of its own has its table after all other routes': [[source('10.1.0.0/24')], [...network4, ...mark4]],
   'an address without a network has the same rules, before those of networks': [
     [source('10.1.0.10/32')],
-    [...address4, mark4],
+    [...address4, ...mark4],
   ],
   'the second NIC of a shared network reaches it by itself': [
     [source('10.1.0.10/32', '10.1.0.0/24')],
-    [...shared4, mark4],
+    [...shared4, ...mark4],
   ],
   'the first NIC of a shared network has the rules of its address and of the network': [
     [source('10.1.0.10/32', '10.1.0.0/24'), source('10.1.0.0/24')],
-    [...shared4, ...network4, mark4],
+    [...shared4, ...network4, ...mark4],
   ],
   'each family has rules of its own, and its own mark rule': [
     [source('fd00:1::/64'), source('10.1.0.0/24'), source('fd00:2::10/128', 'fd00:2::/64')],
     [
       ...network4,
-      mark4,
+      ...mark4,
       'from fd00:1::/64 iif lo lookup 102 priority 10072',
       'from fd00:1::/64 iif lo lookup 254 suppress_prefixlength 7 priority 10062',
       'from fd00:2::10/128 iif lo lookup 102 priority 10052',
       'from fd00:2::10/128 iif lo lookup 254 suppress_prefixlength 7 priority 10042',
       'from fd00:2::10/128 iif lo lookup 102 suppress_prefixlength 0 priority 10032',
       'from fd00:2::10/128 to fd00:2::/64 iif lo lookup 254 suppress_prefixlength 64 priority 10022',
-      mark6,
+      ...mark6,
     ],
   ],
 }
@@ -67,12 +70,12 @@ for (const [name, [sources, expected]] of Object.entries(nics))
 const hosts = (count: number, network?: string) =>
   Array.from({ length: count }, (_, host) => source(`10.1.0.${host + 1}/32`, network))
 const many: Record<string, [sources: PacketSource[], count: number]> = {
-  'three networks': [hosts(3), 7],
-  'four networks': [hosts(4), 7],
-  'forty networks': [hosts(40), 7],
-  'two shared networks': [hosts(2, '10.1.0.0/24'), 5],
-  'a shared network and a network': [[...hosts(1, '10.1.0.0/24'), source('10.2.0.0/24')], 7],
-  'a shared network and two networks': [[...hosts(1, '10.1.0.0/24'), source('10.2.0.0/24'), source('10.3.0.0/24')], 7],
+  'three networks': [hosts(3), 8],
+  'four networks': [hosts(4), 8],
+  'forty networks': [hosts(40), 8],
+  'two shared networks': [hosts(2, '10.1.0.0/24'), 6],
+  'a shared network and a network': [[...hosts(1, '10.1.0.0/24'), source('10.2.0.0/24')], 8],
+  'a shared network and two networks': [[...hosts(1, '10.1.0.0/24'), source('10.2.0.0/24'), source('10.3.0.0/24')], 8],
 }
 for (const [what, [sources, count]] of Object.entries(many))
   test(`${what} have at most 8 rules, the mark rule among them, and the first sources have theirs`, () => {
@@ -81,12 +84,12 @@ for (const [what, [sources, count]] of Object.entries(many))
     assert.equal(rules.at(-1)?.fwmark, '0x18/0x78')
     assert.deepEqual(rules.slice(0, 2), nicRules(nic2, sources.slice(0, 1)).slice(0, 2))
     const both = nicRules(nic2, [...sources, source('fd00:1::/64')])
-    assert.equal(both.length, count + 3, 'the rules of the other family are counted on their own')
+    assert.equal(both.length, count + 4, 'the rules of the other family are counted on their own')
   })
 
-test('the rules of ten NICs differ in their priorities', () => {
+test('the rules of ten NICs differ in their priorities, except those of the reverse path', () => {
   const all = Array.from({ length: 10 }, (_, index) =>
-    nicRules({ index, table: 100 + index, mark: slotMark(index, 0x78), mask: 0x78 }, [
+    nicRules({ index, name: `multinic${index}`, table: 100 + index, mark: slotMark(index, 0x78), mask: 0x78 }, [
       source('10.1.0.10/32', '10.1.0.0/24'),
       source('10.1.0.0/24'),
     ]),
@@ -98,8 +101,11 @@ test('the rules of ten NICs differ in their priorities', () => {
     sources: [cidr('10.1.0.0/24')],
     skips: true,
   })
-  const priorities = [...all, ...primary].map(({ priority }) => priority)
-  assert.equal(new Set(priorities).size, priorities.length)
+  const [reverse = [], others = []] = [true, false].map(isReverse =>
+    [...all, ...primary].filter(({ priority }) => (priority === priorities.reversePath) === isReverse),
+  )
+  assert.equal(new Set(others.map(({ priority }) => priority)).size, others.length)
+  assert.equal(new Set(reverse.map(({ iif }) => iif)).size, 10)
 })
 
 const marks: Record<string, [mask: number, marks: string[]]> = {
@@ -173,7 +179,7 @@ for (const [name, [family, primary, networks, expected]] of Object.entries(nodes
     assert.deepEqual(sharedRules(family, input).map(ruleText), expected)
   })
 
-const unmarked = 'from 0.0.0.0/0 fwmark 0/0x78 goto 10012 priority 9999'
+const unmarked = 'from 0.0.0.0/0 fwmark 0/0x78 goto 10012 priority 9998'
 const forwarded = 'not from 0.0.0.0/0 iif lo goto 10095 priority 10012'
 const unbound = 'from 0.0.0.1/31 iif lo goto 10095 priority 10013'
 const end = 'from 0.0.0.0/0 nop priority 10095'
@@ -192,7 +198,7 @@ const skips: Record<string, Skips> = {
     [
       'from ::/0 nop priority 10095',
       'not from ::/0 iif lo goto 10095 priority 10012',
-      'from ::/0 fwmark 0/0x78 goto 10012 priority 9999',
+      'from ::/0 fwmark 0/0x78 goto 10012 priority 9998',
     ],
   ],
   'packets of the node’s address skip the rules of NICs': [
@@ -222,14 +228,17 @@ for (const [name, [family, { primary = [], networks = [], sources = [] }, expect
 
 test('a priority of ours is any from the first to the last rule', () => {
   assert.deepEqual(
-    [9_998, 9_999, 10_050, 10_095, 10_096].map(priority => isOurPriority(priority)),
+    [9_997, 9_998, 10_050, 10_095, 10_096].map(priority => isOurPriority(priority)),
     [false, true, true, true, false],
   )
 })
 
 test('the command of a rule names its family by an address, and the protocol of static configuration', () => {
-  const [first, , mark] = nicRules(nic2, [source('fd00:1::/64')])
+  const [first, , ...marked] = nicRules(nic2, [source('fd00:1::/64')])
   const commandOf = (rule: typeof first) => rule && ipCommand({ kind: 'rule', op: 'add', rule }, 3)
   assert.equal(commandOf(first), 'rule add from fd00:1::/64 iif lo lookup 102 priority 10072 protocol 4')
-  assert.equal(commandOf(mark), `rule add ${mark6} protocol 4`)
+  assert.deepEqual(
+    marked.map(commandOf),
+    mark6.map(text => `rule add ${text} protocol 4`),
+  )
 })

@@ -14,6 +14,7 @@ const unspecified = '0.0.0.1/31'
 
 interface NicRouting {
   index: number
+  name: string
   table: number
   mark: number
   mask: number
@@ -29,12 +30,17 @@ export function nicRules(nic: NicRouting, sources: readonly PacketSource[]): Rul
       sources.filter(source => source.family === family),
     )
     const selected = rules.map(rule => ({ family, ...rule, iif: 'lo', protocol: protocolStatic }))
-    return selected.length === 0 ? [] : [...selected, markRule(nic, family)]
+    return selected.length === 0 ? [] : [...selected, reversePathRule(nic, family), markRule(nic, family)]
   })
 }
 
 function markRule({ index, table, mark, mask }: NicRouting, family: Family): RuleSpec {
   return { ...markedRule(family, mark, mask), priority: priorities.mark + index, table, protocol: protocolStatic }
+}
+
+function reversePathRule({ name, mark, mask }: NicRouting, family: Family): RuleSpec {
+  const selectors = { ...markedRule(family, mark, mask), iif: name }
+  return { ...selectors, priority: priorities.reversePath, table: tableMain, protocol: protocolStatic }
 }
 
 function markedRule(family: Family, mark: number, mask: number): Pick<RuleSpec, 'family' | 'from' | 'fwmark'> {

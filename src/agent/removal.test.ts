@@ -28,6 +28,7 @@ const kernelChanges = (observed: Observed) =>
 const rules = [
   'remove rule from 10.100.0.0/24 iif lo lookup 100 priority 10070',
   'remove rule from 10.100.0.0/24 iif lo lookup 254 suppress_prefixlength 7 priority 10060',
+  'remove rule from 0.0.0.0/0 iif multinic0 fwmark 0x8/0x78 lookup 254 priority 9999',
   'remove rule from 0.0.0.0/0 fwmark 0x8/0x78 lookup 100 priority 10000',
 ]
 const files = [

@@ -66,7 +66,7 @@ test('for a device that is gone, or another one with its ifindex, only rules and
     changes.every(change => change.startsWith('remove rule') || change.startsWith('remove /')),
     changes.join(),
   )
-  assert.equal(changes.filter(change => change.startsWith('remove rule')).length, 3)
+  assert.equal(changes.filter(change => change.startsWith('remove rule')).length, 4)
 })
 
 test('an address whose options change is never absent, also if the agent was killed halfway', () => {

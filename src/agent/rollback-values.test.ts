@@ -25,6 +25,7 @@ const netplan = '/etc/netplan/90-multinic0.yaml'
 const all = [
   'remove rule from 10.100.0.0/24 iif lo lookup 100 priority 10070',
   'remove rule from 10.100.0.0/24 iif lo lookup 254 suppress_prefixlength 7 priority 10060',
+  'remove rule from 0.0.0.0/0 iif multinic0 fwmark 0x8/0x78 lookup 254 priority 9999',
   'remove rule from 0.0.0.0/0 fwmark 0x8/0x78 lookup 100 priority 10000',
   'remove route 10.100.0.0/24 table 100 src 10.100.0.10 metric 100 protocol 4',
   'remove route 10.100.0.0/24 table 254 src 10.100.0.10 metric 20000 protocol 4',

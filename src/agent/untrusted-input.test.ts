@@ -23,7 +23,7 @@ const allowedCommands = [
   'link set dev if3 (name multinic\\d|mtu \\d+|up)',
   `address add ${cidr}( brd \\+)? dev if3 noprefixroute`,
   `route (add|replace) ${cidr}( via ${ip})? dev if3 table \\d+( src ${ip})?( metric \\d+)?( onlink)? protocol [24]`,
-  `rule add from ${cidr}( to ${cidr})?( iif lo| fwmark ${mark})? lookup \\d+( suppress_prefixlength \\d+)? priority \\d+ protocol [24]`,
+  `rule add from ${cidr}( to ${cidr})?( iif lo| fwmark ${mark}| iif multinic\\d fwmark ${mark})? lookup \\d+( suppress_prefixlength \\d+)? priority \\d+ protocol [24]`,
   // What NICs share: which rules packets skip.
   `rule add (not )?from ${cidr}( iif lo)?( fwmark ${mark})? (goto \\d+|nop) priority \\d+ protocol 2`,
   'link property add dev if3 altname [A-Za-z0-9][A-Za-z0-9._-]*',

@@ -1,7 +1,8 @@
 /**
  * The rules that decide which packets use the routing table of a NIC. None of them depends on other routes of the node.
  *
- *      9999    from 0.0.0.0/0 fwmark 0/MASK goto 10012                packets without a mark
+ *      9998    from 0.0.0.0/0 fwmark 0/MASK goto 10012                packets without a mark
+ *      9999    from 0.0.0.0/0 iif NIC fwmark X/MASK lookup main          the reverse path of these replies
  *     10000+i  from 0.0.0.0/0 fwmark X/MASK lookup T                    replies of connections that came in by the NIC
  *     10010    from 0.0.0.0/0 fwmark Y/MASK lookup P                    the same by another NIC, to the network of one of ours
  *     10012    not from 0.0.0.0/0 iif lo goto 10095                  forwarded packets
@@ -17,6 +18,9 @@
  *     10091    from NP iif lo lookup P suppress_prefixlength 0          the node's address to the networks of NICs: as before
  *     10095    from 0.0.0.0/0 nop
  *
+ * Where src_valid_mark is set, the reverse path filter looks up the source of a packet with its mark, and with the device by
+ * which the packet leaves as iif. A packet that comes in by a NIC has no mark.
+ *
  * The rules with goto only save time: a packet costs some nanoseconds for each rule that it passes. i is the index of the NIC, A its address in the network N of length L, T its table, NP the network of the primary NIC and P
  * the table with routes by the primary NIC. `iif lo` leaves out packets that the node forwards: the main table has the networks
  * of NICs, with a metric worse than that of any other route, and longest prefix decides. Routes of length 0 to 7 count as
@@ -29,7 +33,8 @@ import { bitsOf, parseCidr } from './address.ts'
 import type { PacketSource } from './packet-sources.ts'
 
 export const priorities = {
-  unmarked: 9_999,
+  unmarked: 9_998,
+  reversePath: 9_999,
   mark: 10_000,
   otherWay: 10_010,
   forwarded: 10_012,

@@ -146,10 +146,12 @@ function commandsOf(node: RigNode): { do: string; undo: string; nft: string } {
     `route add ${nic.cidr} dev multinic${id} src ${nic.address} metric ${20_000 + id} protocol 4`,
     `rule add from ${nic.cidr} iif lo lookup ${100 + id} priority ${10_070 + id} protocol 4`,
     `rule add from ${nic.cidr} iif lo lookup 254 suppress_prefixlength 7 priority ${10_060 + id} protocol 4`,
+    `rule add iif multinic${id} fwmark ${(id + 1) * 8}/0x78 lookup 254 priority 9999 protocol 4`,
     `rule add fwmark ${(id + 1) * 8}/0x78 lookup ${100 + id} priority ${10_000 + id} protocol 4`,
   ])
   const undo = node.nics.flatMap((nic, id) => [
     ...[10_070, 10_060, 10_000].map(priority => `rule del priority ${priority + id}`),
+    'rule del priority 9999',
     `address flush dev multinic${id}`,
     `link set dev multinic${id} down`,
     `link set dev multinic${id} name ${nic.name} mtu 1500`,

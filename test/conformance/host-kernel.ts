@@ -148,7 +148,7 @@ export function kernelConformance(implementation: () => KernelImplementation): v
       'from 0.0.0.0/0 nop priority 10095',
       'from 10.0.0.0/24 iif lo goto 10095 priority 10014',
       'not from 0.0.0.0/0 iif lo goto 10095 priority 10012',
-      'from 0.0.0.0/0 fwmark 0/0x78 goto 10012 priority 9999',
+      'from 0.0.0.0/0 fwmark 0/0x78 goto 10012 priority 9998',
     ]
 
     test('rules that skip others are listed with the text that added them, and skip them', async () => {

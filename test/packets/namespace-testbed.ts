@@ -125,10 +125,14 @@ function buildFabric(node: RigNode): void {
   ])
 }
 
-/** Before the NICs are attached, so that they get the default of the reverse path filter. */
+/**
+ * Before the NICs are attached, so that they get the default of the reverse path filter. It is strict, and reads the mark, as
+ * Calico with WireGuard sets it; wg-quick leaves the setting behind.
+ */
 function preparePrimary(node: RigNode): void {
   const settings = ['all', 'default', 'ens3'].map(name => `net.ipv4.conf.${name}.rp_filter=1`)
-  node.exec('sysctl', '-qw', 'net.ipv4.ip_forward=1', 'net.ipv6.conf.all.forwarding=1', ...settings)
+  const all = ['net.ipv4.ip_forward=1', 'net.ipv6.conf.all.forwarding=1', 'net.ipv4.conf.all.src_valid_mark=1']
+  node.exec('sysctl', '-qw', ...all, ...settings)
   batch(node.namespace, [
     `address add ${addressIn('primary', 10, 6)}/64 dev ens3 nodad`,
     // With a metric, as DHCP and router advertisements set it.

@@ -41,7 +41,8 @@ test('an attached port becomes a NIC with name, address, routes and file, and ev
   assert.deepEqual(
     state.rules.filter(rule => !before.rules.includes(rule)),
     [
-      '9999: from all fwmark 0/0x78 goto 10012',
+      '9998: from all fwmark 0/0x78 goto 10012',
+      '9999: from all iif multinic0 fwmark 0x8/0x78 lookup main',
       '10000: from all fwmark 0x8/0x78 lookup 100',
       '10010: from all fwmark 0x58/0x78 lookup 110',
       '10012: not from all iif lo goto 10095',

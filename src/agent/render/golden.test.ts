@@ -33,7 +33,7 @@ for (const one of goldenCases) {
 
 /** The files of NetworkManager and ifcfg do not tell the family of a rule that selects by its mark alone. */
 function inAnyFamily(rules: readonly string[]): string[] {
-  const byMark = /^from (0\.0\.0\.0\/0|::\/0) (fwmark .*)$/
+  const byMark = /^from (0\.0\.0\.0\/0|::\/0) ((?:iif multinic\d )?fwmark .*)$/
   return rules.flatMap(rule => {
     const [, , rest] = byMark.exec(rule) ?? []
     return rest === undefined ? [rule] : [`from 0.0.0.0/0 ${rest}`, `from ::/0 ${rest}`]

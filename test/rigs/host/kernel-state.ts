@@ -35,6 +35,7 @@ export function rulesOfNic(index: number, networks: readonly string[], slot = in
   const mark = `0x${((slot + 1) * 8).toString(16)}/0x78`
   const families = new Set(networks.map(network => network.includes(':')))
   return [
+    ...[...families].map(() => `9999: from all fwmark ${mark} iif multinic${index} lookup main proto static`),
     ...[...families].map(() => `${10_000 + index}: from all fwmark ${mark} lookup ${100 + index} proto static`),
     ...networks.flatMap(network => [
       `${10_060 + index}: from ${network} iif lo lookup main suppress_prefixlength 7 proto static`,
@@ -45,7 +46,7 @@ export function rulesOfNic(index: number, networks: readonly string[], slot = in
 
 /** Those that all NICs share, when the primary NIC is in 10.0.0.0/24 and the longest prefix of their networks is 24. */
 export const sharedRules: readonly string[] = [
-  '9999: from all fwmark 0/0x78 goto 10012',
+  '9998: from all fwmark 0/0x78 goto 10012',
   '10010: from all fwmark 0x58/0x78 lookup 110',
   '10012: not from all iif lo goto 10095',
   '10013: from 0.0.0.1/31 iif lo goto 10095',
@@ -57,7 +58,7 @@ export const sharedRules: readonly string[] = [
 
 /** Those of IPv6, when the node has no IPv6 router. */
 export const sharedRules6: readonly string[] = [
-  '9999: from all fwmark 0/0x78 goto 10012',
+  '9998: from all fwmark 0/0x78 goto 10012',
   '10012: not from all iif lo goto 10095',
   '10095: from all nop',
 ]

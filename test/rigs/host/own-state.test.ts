@@ -37,6 +37,10 @@ const ours: Record<string, Entry> = {
   'the address of a NIC': { ...local, src: '10.100.0.10' },
   'the address of a NIC, to its network': { ...local, src: '10.100.0.10', dst: '10.100.0.0', dstlen: 24, table: '254' },
   'the primary network': { ...local, src: '10.0.0.0', srclen: 24, table: '254', protocol: '2' },
+  'the reverse path of a mark': { ...all, fwmark: '0x8', fwmask: '0x78', iif: 'multinic0', table: '254' },
+  'the reverse path of the mark of a NIC that is gone': {
+    ...{ ...all, fwmark: '0x8', fwmask: '0x78', iif: 'multinic7', iif_detached: null, table: '254' },
+  },
   'a goto': { ...all, fwmark: '0', fwmask: '0x78', goto: 10_012, protocol: '2' },
   'the target of a goto': { ...all, nop: null, protocol: '2' },
   'an address, as older agents wrote it': { protocol: '4', src: '10.100.0.10', table: '100' },
@@ -62,6 +66,7 @@ const foreign: Record<string, Entry> = {
   'the way by the primary NIC, with another protocol': {
     ...{ ...all, fwmark: '0x58', fwmask: '0x78', table: '110', priority: 10_010 },
   },
+  'the reverse path of another device': { ...all, fwmark: '0x8', fwmask: '0x78', iif: 'eth0', table: '254' },
   'another network': { ...local, src: '10.9.0.0', srclen: 24, priority: 10_070 },
   'the network of a NIC, to a table of others': {
     ...local,

@@ -39,6 +39,8 @@ export function ownState(links: readonly Entry[], routes: readonly Entry[], ours
 
   const isMarkRule = ({ fwmask, protocol, table }: Entry) =>
     fwmask === markMask && (tables.has(table) || (protocol === protocolKernel && table === tablePrimary))
+  const isReversePathRule = ({ iif, fwmask, table }: Entry) =>
+    fwmask === markMask && table === tableMain && /^multinic\d$/.test(`${iif}`)
   const isLocalRule = (source: string, destination: string | undefined, { protocol, table }: Entry) => {
     const isOfNic = (addresses.has(source) || networks.has(source)) && (table === tableMain || tables.has(table))
     if (destination !== undefined) return isOfNic && networks.has(destination)
@@ -51,12 +53,12 @@ export function ownState(links: readonly Entry[], routes: readonly Entry[], ours
       // No other program gives this protocol to a rule without a lookup.
       if ('goto' in rule || 'nop' in rule) return rule['protocol'] === protocolKernel
       const { priority: _, protocol: __, table, suppress_prefixlen, ...selectors } = rule
-      const { src, srclen, dst, dstlen, iif, fwmark, fwmask: ___, ...more } = selectors
+      const { src, srclen, dst, dstlen, iif, iif_detached: ___, fwmark, fwmask: ____, ...more } = selectors
       const source = prefixText(src, srclen)
       const destination = dst === undefined ? undefined : prefixText(dst, dstlen)
       if (Object.keys(more).length > 0) return false
-      const isWithoutMore = source === 'all' && [dst, iif, suppress_prefixlen].every(value => value === undefined)
-      if (fwmark !== undefined) return isWithoutMore && isMarkRule(rule)
+      const isWithoutMore = source === 'all' && [dst, suppress_prefixlen].every(value => value === undefined)
+      if (fwmark !== undefined) return isWithoutMore && (iif === undefined ? isMarkRule(rule) : isReversePathRule(rule))
       if (iif !== undefined) return iif === 'lo' && isLocalRule(source, destination, rule)
       // Those of older agents.
       return ['all', '0.0.0.1/31'].includes(source)

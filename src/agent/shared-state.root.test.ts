@@ -81,6 +81,29 @@ const drifts: Record<string, Drift> = {
     change: vm => vm.ip('route', 'del', '10.101.0.0/24', 'table', '110'),
     messages: [/add route 10\.101\.0\.0\/24 via 10\.0\.0\.1 table 110/],
   },
+  'a primary NIC that lost its lease and got it again': {
+    change(vm) {
+      vm.ip('-4', 'address', 'flush', 'dev', 'ens3')
+      vm.ip('address', 'add', '10.0.0.10/24', 'dev', 'ens3')
+      vm.ip('route', 'add', 'default', 'via', '10.0.0.1', 'dev', 'ens3')
+    },
+    messages: [/packets from 10\.0\.0\.10 to 10\.100\.0\.1 leave by multinic0, expected by another device/],
+  },
+  'a strict reverse path filter on a NIC': {
+    change: vm => vm.exec('sysctl', '-qw', 'net.ipv4.conf.all.rp_filter=1', 'net.ipv4.conf.multinic1.rp_filter=1'),
+    messages: [/^multinic1: ipv4\.rp_filter 1 to 2$/],
+    after: vm => assert.equal(vm.exec('sysctl', '-n', 'net.ipv4.conf.multinic1.rp_filter').trim(), '2'),
+  },
+  'all rules of a NIC and of the node flushed': {
+    change(vm) {
+      for (const family of ['-4', '-6']) {
+        vm.ip(family, 'rule', 'flush')
+        vm.ip(family, 'rule', 'add', 'lookup', 'main', 'priority', '32766')
+        vm.ip(family, 'rule', 'add', 'lookup', 'default', 'priority', '32767')
+      }
+    },
+    messages: [/add rule from 10\.100\.0\.0\/24 iif lo lookup 100 priority 10070/],
+  },
   'another gateway of the node': {
     change(vm) {
       vm.fabricIp('address', 'add', '10.0.0.2/24', 'dev', 'br0')

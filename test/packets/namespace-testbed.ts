@@ -127,7 +127,7 @@ function buildFabric(node: RigNode): void {
 
 /**
  * Before the NICs are attached, so that they get the default of the reverse path filter. It is strict, and reads the mark, as
- * Calico with WireGuard sets it; wg-quick leaves the setting behind.
+ * wg-quick leaves it behind.
  */
 function preparePrimary(node: RigNode): void {
   const settings = ['all', 'default', 'ens3'].map(name => `net.ipv4.conf.${name}.rp_filter=1`)

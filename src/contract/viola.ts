@@ -3,6 +3,7 @@
  */
 import * as z from 'zod'
 import { interfaceSchema, nodeConfigStatus } from './node-config.ts'
+import { problem } from './problem.ts'
 import { cidr, generation, ipAddress, opaqueId, tenantName } from './text.ts'
 
 export const violaPath = '/v1/k8s/multinic/node-configs'
@@ -94,6 +95,16 @@ export const violaNodesAnswer = z.object({
   items: z.array(violaClusterNode),
   resourceVersion: z.string().max(128).meta({ description: 'Changes with the names and machines of the Nodes.' }),
 })
+
+/** The answer to a provider ID without a cluster. */
+export const violaProviderUnknown = problem
+  .extend({
+    knownProviders: z
+      .array(opaqueId)
+      .max(100)
+      .meta({ description: 'Providers with a cluster that the caller may read, the first 100.' }),
+  })
+  .meta({ description: 'No cluster is configured for the provider.' })
 
 export type ViolaNodeConfig = z.input<typeof violaNodeConfig>
 export type ViolaPostAnswer = z.infer<typeof violaPostAnswer>

@@ -132,9 +132,10 @@ async function planOf(config: OpenstackConfig, dryRun: OperatorApiDeps['dryRun']
   }
 }
 
-function planError({ reason, message }: SyncError): NonNullable<PlanAnswer['error']> {
+function planError({ reason, message, cloudError }: SyncError): NonNullable<PlanAnswer['error']> {
   const remedy = reasonText(reason)?.remedy
-  return { reason, message, ...(remedy !== undefined && { remedy }) }
+  const also = cloudError ? `; ${cloudError.reason}: ${cloudError.message}` : ''
+  return { reason, message: `${message}${also}`, ...(remedy !== undefined && { remedy }) }
 }
 
 function toOperatorVerdict(config: string, verdict: Verdict, providerId: string | undefined): OperatorVerdict {

@@ -18,7 +18,20 @@ export function conditionUpdates(before: OpenstackConfigStatus, outcome: SyncOut
   const others = findings
     ? [nodesReady(findings), ...removals(findings, before), ...renumbering(findings, before), eventsConnected(findings)]
     : []
-  return [ready(outcome), degraded(outcome, others), ...others]
+  return [ready(outcome), degraded(outcome, others), ...cloudReady(outcome, before), ...others]
+}
+
+const loginErrors = new Set<SyncReason>(['ContrabassError', 'KeystoneError', 'NeutronEndpointError'])
+const violaErrors = new Set<SyncReason>(['ViolaError', 'ProviderUnknown'])
+
+/** Absent until the first login that failed. */
+function cloudReady({ error, cloudError, findings }: SyncOutcome, before: OpenstackConfigStatus): ConditionUpdate[] {
+  const type = 'CloudReady'
+  const failed = cloudError ?? (error && loginErrors.has(error.reason) ? error : undefined)
+  if (failed) return [{ type, status: 'False', reason: failed.reason, message: failed.message }]
+  const isLoggedIn = findings !== undefined || (error !== undefined && violaErrors.has(error.reason))
+  if (!isLoggedIn || !before.conditions?.some(old => old.type === type)) return []
+  return [{ type, status: 'True', reason: 'Healthy', message: 'the login to the cloud works' }]
 }
 
 function ready(outcome: SyncOutcome): ConditionUpdate {

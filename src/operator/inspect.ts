@@ -11,13 +11,14 @@ import { concernedNodes } from './concerned-nodes.ts'
 import type { SyncSettings } from './config.ts'
 import { type CredentialSources, type Credentials, credentialsFor } from './credentials.ts'
 import type { Hints } from './events/hints.ts'
-import { type CloudState, checkDeletedVms, checkMissingPorts, observeCloud, rulesOf } from './observe.ts'
+import { type CloudState, checkDeletedVms, checkMissingPorts, logIn, observeCloud, rulesOf } from './observe.ts'
 import { type Claim, type DeliveredNode, identityOf, type Observed } from './observed-state.ts'
 import { type Plan, planSteps } from './plan.ts'
 import type { Policy } from './policy.ts'
 import type { DoubtfulPort, RepeatedReads } from './repeated-reads.ts'
 import { isRemoving, isUsable, type Snapshot, withChangedPorts } from './snapshots.ts'
 import { SyncError, stage } from './sync-error.ts'
+import { withField } from './unknown-provider.ts'
 import { addressesIn } from './verdicts.ts'
 import type { ClusterNodes, DeliveredNodes, ListAge, ViolaClient } from './viola-client.ts'
 import type { ViolaClients } from './viola-clients.ts'
@@ -137,7 +138,10 @@ export async function inspect(
   const viola = deps.violaClients.open({ user, settings, credentials, providerId })
   const sharesBus = !credentials.usesOwnKey || deps.policy.isOwnNamespace(config.metadata.namespace ?? '')
   const opened = { settings, providerId, cloud, viola, sharesBus }
-  const list = () => listDelivered(viola, signal, shorter(listAge, settings.pollSlowMs))
+  const list = () =>
+    listDelivered(viola, signal, shorter(listAge, settings.pollSlowMs)).catch(async error => {
+      throw await withCloudCheck(withField(error, config, deps.policy), cloud, signal)
+    })
   if (reuse?.cloud === cloud) return inspectAgain(config, deps, opened, reuse, await deps.timed('held', list))
 
   const { changed } = hints
@@ -262,7 +266,20 @@ function vmsOf(nodes: readonly DeliveredNode[], source: string): string[] {
 }
 
 export function listDelivered(viola: ViolaClient, signal: AbortSignal, allowed?: ListAge): Promise<DeliveredNodes> {
-  return stage('ViolaPostError', () => viola.list(signal, allowed))
+  return stage('ViolaError', () => viola.list(signal, allowed))
+}
+
+/** A cloud that refuses the account is reported beside the error of Viola, not after it. */
+async function withCloudCheck(error: unknown, cloud: Cloud, signal: AbortSignal): Promise<unknown> {
+  if (!(error instanceof SyncError) || signal.aborted) return error
+  try {
+    await logIn(cloud, signal)
+    return error
+  } catch (cloudError) {
+    if (!(cloudError instanceof SyncError) || signal.aborted) return error
+    const { reason, message, cause, retryAfterMs } = error
+    return new SyncError(reason, message, { cause, retryAfterMs, cloudError })
+  }
 }
 
 function shorter({ maxAgeMs = 0, maxStreamedMs = maxAgeMs }: ListAge, maxMs: number): ListAge {

@@ -74,8 +74,12 @@ export function idErrors(config: OpenstackConfig, rule: NamespaceRule): string[]
     ['projectID', projectID && projectKey(projectID), rule.projects.map(projectKey)],
   ]
   return requested
-    .filter(([, value, allowed]) => value !== undefined && !allowed.includes('*') && !allowed.includes(value))
+    .filter(([, value, allowed]) => value !== undefined && !allowsValue(allowed, value))
     .map(([field, value]) => `spec.credentials.${field}: ${value} is not allowed in namespace ${namespaceOf(config)}`)
+}
+
+export function allowsValue(allowed: readonly string[], value: string): boolean {
+  return allowed.includes('*') || allowed.includes(value)
 }
 
 function projectKey(id: string): string {

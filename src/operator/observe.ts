@@ -29,7 +29,7 @@ export async function observeCloud(
 ): Promise<CloudState> {
   const { signal } = options
   const refs = subnetRefsOf(spec)
-  await stage('KeystoneError', () => cloud.check(signal))
+  await logIn(cloud, signal)
   const [observedVms, subnets] = await Promise.all([
     observeVms(cloud, spec, options),
     selectedSubnets(cloud, refs, signal),
@@ -46,6 +46,10 @@ export async function observeCloud(
   )
   const subnetNames = Object.fromEntries(named)
   return { ...observedVms, ports, subnets, subnetNames, networks, clockBehindMs: cloud.clockBehindMs() }
+}
+
+export function logIn(cloud: Cloud, signal: AbortSignal): Promise<void> {
+  return stage('KeystoneError', () => cloud.check(signal))
 }
 
 interface CheckOptions {

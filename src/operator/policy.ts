@@ -12,6 +12,7 @@ import { reload } from '../server/reload.ts'
 import type { Log } from '../telemetry/log.ts'
 import { resolveSettings, type SyncSettings } from './config.ts'
 import {
+  allowsValue,
   exactRule,
   hostMatches,
   idErrors,
@@ -30,6 +31,8 @@ export interface Policy {
   admits(config: OpenstackConfig): boolean
   /** Hosts that an object of the namespace may name. Without a namespace: hosts that the operator's own Contrabass names. */
   isAllowedHost(host: string, namespace?: string): boolean
+  /** Whether the objects of the namespace may name this provider ID in Viola. */
+  mayUseCluster(namespace: string, providerId: string): boolean
   isOwnNamespace(namespace: string): boolean
   /** The rules to add for objects of namespaces without one, a line for each namespace. */
   missingRules(configs: readonly OpenstackConfig[]): string[]
@@ -109,6 +112,10 @@ export async function openPolicy(options: PolicyOptions): Promise<Policy> {
     admit,
     admits,
     isAllowedHost,
+    mayUseCluster(namespace, providerId) {
+      const rule = ruleOf(namespace)
+      return rule === 'any' || (rule !== undefined && allowsValue(rule.k8sProviders, providerId))
+    },
     isOwnNamespace: namespace => ownNamespaces.includes(namespace),
     missingRules(configs) {
       const without = configs.filter(config => !ruleOf(namespaceOf(config)))

@@ -163,7 +163,8 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
 
     const outcome: SyncOutcome = {
       generation: generation ?? 0,
-      error: failure && { reason: failure.reason, message: failure.message },
+      error: failure,
+      cloudError: failure?.cloudError,
       changed: result?.changed ?? 0,
       findings: result?.findings,
       downPortRetry: result?.down.retry,

@@ -6,16 +6,24 @@ import { messageOf } from '../runtime/errors.ts'
 import { type CloudPart, isCloudError } from './cloud.ts'
 import { ViolaError } from './viola-client.ts'
 
+interface SyncErrorOptions extends ErrorOptions {
+  retryAfterMs?: number | undefined
+  cloudError?: SyncError
+}
+
 export class SyncError extends Error {
   readonly reason: SyncReason
   /** How long the service asked us to wait. */
   readonly retryAfterMs: number | undefined
+  /** Viola failed, and so did the login to the cloud. */
+  readonly cloudError: SyncError | undefined
 
-  constructor(reason: SyncReason, message: string, options: ErrorOptions & { retryAfterMs?: number | undefined } = {}) {
+  constructor(reason: SyncReason, message: string, options: SyncErrorOptions = {}) {
     super(message, options)
     this.name = 'SyncError'
     this.reason = reason
     this.retryAfterMs = options.retryAfterMs
+    this.cloudError = options.cloudError
   }
 }
 

@@ -48,9 +48,16 @@ export interface Findings {
   renumber?: RenumberStatus
 }
 
+interface OutcomeError {
+  reason: SyncReason
+  message: string
+}
+
 export interface SyncOutcome {
   generation: number
-  error?: { reason: SyncReason; message: string } | undefined
+  error?: OutcomeError | undefined
+  /** Viola failed, and so did the login to the cloud. */
+  cloudError?: OutcomeError | undefined
   /** Nodes that were sent or removed. */
   changed: number
   /** Undefined if the sync failed before it had any. */

@@ -21,6 +21,7 @@ import {
   violaNodesPath,
   violaPath,
   violaPostAnswer,
+  violaProviderUnknown,
 } from '../contract/viola.ts'
 import type { Http, HttpAnswer, HttpRequest } from '../http-client/client.ts'
 import { detailOf, ServiceError } from '../http-client/errors.ts'
@@ -105,20 +106,26 @@ export type NodeToWrite = Omit<ViolaNodeConfig, 'interfaces'> & { interfaces: In
 
 export type NodeToRemove = Pick<ViolaNodeConfig, 'nodeName' | 'instanceId'> & { expectedSpecHash: string }
 
+interface ViolaErrorOptions extends ErrorOptions {
+  status?: number
+  retryAfterMs?: number | undefined
+  knownProviders?: readonly string[] | undefined
+}
+
 /** Viola could not be reached, or refused a whole request. */
 export class ViolaError extends Error {
   readonly status: number | undefined
   /** How long Viola asked us to wait. */
   readonly retryAfterMs: number | undefined
+  /** Viola has no cluster of this provider, and these that we may read. */
+  readonly knownProviders: readonly string[] | undefined
 
-  constructor(
-    message: string,
-    { status, retryAfterMs, ...options }: ErrorOptions & { status?: number; retryAfterMs?: number | undefined } = {},
-  ) {
+  constructor(message: string, { status, retryAfterMs, knownProviders, ...options }: ViolaErrorOptions = {}) {
     super(message, options)
     this.name = 'ViolaError'
     this.status = status
     this.retryAfterMs = retryAfterMs
+    this.knownProviders = knownProviders
   }
 
   /** Viola refused the content: a smaller request may be accepted. */
@@ -386,5 +393,6 @@ function nodesIn(body: unknown): ClusterNodes {
 function refusal(method: string, { status, body }: HttpAnswer, advice = '', path = violaPath): ViolaError {
   const detail = detailOf(body)
   const message = `viola: ${method} ${path}: HTTP ${status}${advice}${detail ? ` ${detail}` : ''}`
-  return new ViolaError(truncate(message, 1_000), { status })
+  const knownProviders = status === 404 ? violaProviderUnknown.safeParse(body).data?.knownProviders : undefined
+  return new ViolaError(truncate(message, 1_000), { status, knownProviders })
 }

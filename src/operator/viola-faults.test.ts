@@ -81,12 +81,13 @@ const answers: Record<string, [answer: StubResponse, expected: RegExp]> = {
   ],
 }
 
-for (const method of ['POST', 'GET'])
+const reasonOf = { POST: 'ViolaPostError', GET: 'ViolaError' } as const
+for (const method of ['POST', 'GET'] as const)
   for (const [name, [answer, expected]] of Object.entries(answers))
     test(`${method}: Viola ${name}`, async () => {
       viola.fault = request => (request.method === method ? answer : undefined)
       const port = attach()
-      await waitForReady(new RegExp(`^False ViolaPostError: .*${expected.source}`))
+      await waitForReady(new RegExp(`^False ${reasonOf[method]}: .*${expected.source}`))
       assert.deepEqual(viola.delivered(), delivered)
       viola.fault = () => undefined
       await waitForDelivered([`${delivered} ${port}`])
@@ -112,7 +113,7 @@ test('POST: what is requested is recorded beside what was delivered while the de
 
 test('GET: an unreadable answer is not an empty cluster', async () => {
   viola.fault = request => (request.method === 'GET' ? { status: 200, body: { items: 'none' } } : undefined)
-  await waitForReady(/^False ViolaPostError: viola: the list of node configs has an unexpected format$/)
+  await waitForReady(/^False ViolaError: viola: the list of node configs has an unexpected format$/)
   assert.deepEqual(viola.delivered(), delivered)
   viola.fault = () => undefined
   await waitForReady(/^True /)

@@ -23,21 +23,26 @@ import { docsPage, docsPolicy } from './docs-page.ts'
 import { measureRequests, type ServerMetrics } from './request-metrics.ts'
 
 /** Thrown by a handler to respond with a problem. */
+interface ProblemOptions {
+  errors?: Problem['errors']
+  retryAfterSeconds?: number
+  facts?: object
+}
+
 export class HttpProblem extends Error {
   readonly status: number
   readonly errors: Problem['errors']
   /** Sent as Retry-After. */
   readonly retryAfterSeconds: number | undefined
+  /** Further members of the problem document. */
+  readonly facts: object
 
-  constructor(
-    status: number,
-    detail: string,
-    { errors, retryAfterSeconds }: { errors?: Problem['errors']; retryAfterSeconds?: number } = {},
-  ) {
+  constructor(status: number, detail: string, { errors, retryAfterSeconds, facts = {} }: ProblemOptions = {}) {
     super(detail)
     this.status = status
     this.errors = errors
     this.retryAfterSeconds = retryAfterSeconds
+    this.facts = facts
   }
 }
 
@@ -97,14 +102,14 @@ export function createApp(options: AppOptions): FastifyInstance {
     if (status >= 500) log.error('request failed', { method: request.method, path: pathOf(request.url), error })
     const detail =
       status >= 500 && !(error instanceof HttpProblem) ? 'internal error; see the log of the server' : messageOf(error)
-    const { errors, retryAfterSeconds } = error instanceof HttpProblem ? error : {}
+    const { errors, retryAfterSeconds, facts } = error instanceof HttpProblem ? error : {}
     if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
     // The rest of a body that was not read would be taken for the next request.
     if (!request.raw.complete) reply.header('connection', 'close')
     return reply
       .code(status)
       .type('application/problem+json')
-      .send(JSON.stringify(problemOf(status, detail, errors)))
+      .send(JSON.stringify({ ...problemOf(status, detail, errors), ...facts }))
   }
   const server: FastifyServerOptions & { https?: ServerOptions } = {
     logger: false,

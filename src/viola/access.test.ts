@@ -55,6 +55,27 @@ async function tokenOf(account: string, ...audiences: string[]): Promise<string>
   return ((await biz.kube.raw('POST', path, body)).body as { status: { token: string } }).status.token
 }
 
+test('the answer to an unknown provider names the known ones that the caller may read', async () => {
+  const routing = join(biz.dir, 'routing.yaml')
+  const targets = ['p1', 'p2'].map(providerId => ({ providerId, kubeconfig: biz.api.kubeconfig }))
+  writeFileSync(routing, stringify({ strict: true, targets }), { mode: 0o600 })
+  await grant(biz.kube, 'team-1', [rules.writeProvider('mistyped')])
+  const token = { VIOLA_TOKENS_FILE: tokensFile, VIOLA_ANONYMOUS_ACCESS: 'false' }
+  const env = { KUBECONFIG: biz.api.kubeconfig, ROUTING_CONFIG: routing, ...token }
+  const routed = await aViola(env)
+  const known = async (token: string) => {
+    const { status, json } = await routed.list('', { provider: 'mistyped', ...bearer(token) })
+    return [status, json.detail, json.knownProviders]
+  }
+  try {
+    const detail = 'no cluster configured for provider mistyped'
+    assert.deepEqual(await known(mine), [404, detail, ['p1']])
+    assert.deepEqual(await known(admin), [404, detail, ['p1', 'p2']])
+  } finally {
+    await routed.close()
+  }
+})
+
 test('no route serves a caller without a known token', async () => {
   const missing = await viola.post([aNodeOf('a')])
   assert.equal(missing.status, 401)

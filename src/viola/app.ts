@@ -43,6 +43,8 @@ export interface ViolaAppOptions {
 }
 
 const maxProviderLabels = 500
+/** Each costs a review of rights in the cluster. */
+const maxKnownProviders = 100
 
 interface Authorized {
   providerId: string
@@ -100,16 +102,28 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   }
 
   /** Runs `work` in the provider's cluster. */
-  async function inCluster<T>(providerId: string, work: (cluster: Cluster) => Promise<T>): Promise<T> {
+  async function inCluster<T>({ providerId, caller }: Authorized, work: (cluster: Cluster) => Promise<T>): Promise<T> {
     try {
       const done = await targets.use(providerId, async cluster => ({ value: await work(cluster) }))
-      if (!done) throw new HttpProblem(404, `no cluster configured for provider ${providerId}`)
+      if (!done)
+        throw new HttpProblem(404, `no cluster configured for provider ${providerId}`, {
+          facts: { knownProviders: await readableProviders(caller) },
+        })
       return done.value
     } catch (error) {
       if (error instanceof HttpProblem) throw error
       const status = !(error instanceof UnusableTarget) && isUnreachable(error) ? 504 : 502
       throw new HttpProblem(status, `cluster of provider ${providerId}: ${messageOf(error)}`)
     }
+  }
+
+  /** A caller learns no provider of others. */
+  async function readableProviders(caller: Caller): Promise<string[]> {
+    const names = targets.states().map(({ name }) => name)
+    const readable: string[] = []
+    for (const name of names.sort().slice(0, maxKnownProviders))
+      if (await access.allows(caller, providerRight('get', name))) readable.push(name)
+    return readable
   }
 
   async function writableProviders(caller: Caller, providerIds: ReadonlySet<string>): Promise<ReadonlySet<string>> {
@@ -134,7 +148,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const { nodes, errors } = nodesFrom(request.body, providerId)
       if (errors.length > 0) throw new HttpProblem(400, `invalid body: ${errorText(request.body, errors)}`, { errors })
       const force = queryOf(request)['force'] === 'true'
-      const outcomes = await inCluster(providerId, async cluster => {
+      const outcomes = await inCluster({ providerId, caller }, async cluster => {
         const { get: existing } = await cluster.observe()
         const mayTakeOver = await writableProviders(caller, otherOwners(nodes, existing, providerId))
         const context = {
@@ -151,9 +165,9 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     },
 
     [`get ${violaPath}`]: async (request, reply) => {
-      const { providerId } = authorizedFor(request)
+      const { providerId, caller } = authorizedFor(request)
       const { nodeName, since, limit, cursor } = queryOf(request)
-      return inCluster(providerId, async cluster => {
+      return inCluster({ providerId, caller }, async cluster => {
         const isRequested = (object: NodeConfig) =>
           belongsTo(object, providerId) && (nodeName === undefined || object.spec.nodeName === nodeName)
         const objects = (await cluster.observe()).list().filter(isRequested)
@@ -178,8 +192,8 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     },
 
     [`get ${violaNodesPath}`]: async (request, reply) => {
-      const { providerId } = authorizedFor(request)
-      return inCluster(providerId, async cluster => {
+      const { providerId, caller } = authorizedFor(request)
+      return inCluster({ providerId, caller }, async cluster => {
         const { items, version } = await cluster.nodes.read()
         if (isWatch(request))
           return streamChanges(cluster, openStream(request, reply), send =>
@@ -194,7 +208,9 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const { providerId, caller } = authorizedFor(request)
       const { nodeName = '' } = request.params as { nodeName?: string }
       const expected = queryOf(request)['expectedSpecHash']
-      const deleted = await inCluster(providerId, cluster => deleteNode(cluster, { nodeName, providerId, expected }))
+      const deleted = await inCluster({ providerId, caller }, cluster =>
+        deleteNode(cluster, { nodeName, providerId, expected }),
+      )
       if (deleted) {
         const trace = parseTraceparent(request.headers['traceparent'])
         const facts = { caller: caller.user, provider: providerId, node: nodeName }

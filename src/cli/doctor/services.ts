@@ -14,7 +14,7 @@ const services: readonly (readonly [name: string, errors: RegExp])[] = [
   ['Keystone', /^Keystone/],
   ['Neutron', /^Neutron/],
   ['Nova', /^Nova/],
-  ['Viola', /^Viola/],
+  ['Viola', /^(Viola|ProviderUnknown)/],
 ]
 
 /** A sync may be late: it waits for its turn. */

@@ -191,6 +191,17 @@ export const syncReasons = {
       '메시지의 응답을 확인하십시오.',
     ],
   },
+  ProviderUnknown: {
+    class: 'attention',
+    en: [
+      'Viola knows no cluster with the provider ID of the OpenstackConfig. Nothing is delivered or removed.',
+      'Set spec.credentials.k8sProviderID to a cluster that the message names, or add the cluster to the routing of Viola.',
+    ],
+    ko: [
+      'OpenstackConfig의 프로바이더 ID에 해당하는 클러스터가 Viola에 없습니다. 아무것도 전달하거나 제거하지 않습니다.',
+      'spec.credentials.k8sProviderID를 메시지에 나온 클러스터로 지정하거나, Viola의 라우팅에 클러스터를 추가하십시오.',
+    ],
+  },
   RemovalHeld: {
     class: 'attention',
     en: [
@@ -205,12 +216,12 @@ export const syncReasons = {
   RemovalPending: {
     class: 'warning',
     en: [
-      'Viola or the inventory rejected a removal. The operator retries.',
-      'Read the message and the log of the operator.',
+      'Viola or the inventory did not accept a removal. The operator retries. An OpenstackConfig that is being deleted waits up to 15 minutes.',
+      'Correct what the message names. The message also has the command that deletes the OpenstackConfig now and keeps its interfaces.',
     ],
     ko: [
-      'Viola나 인벤토리가 제거 요청을 거부했습니다. operator가 다시 시도합니다.',
-      '메시지와 operator의 로그를 확인하십시오.',
+      'Viola나 인벤토리가 제거 요청을 받아들이지 않았습니다. operator가 다시 시도합니다. 삭제 중인 OpenstackConfig는 최대 15분 동안 기다립니다.',
+      '메시지에 나온 원인을 해결하십시오. 지금 OpenstackConfig를 삭제하고 인터페이스를 남기는 명령도 메시지에 있습니다.',
     ],
   },
   Renumbered: {
@@ -286,6 +297,17 @@ export const syncReasons = {
     ko: [
       '동기화가 operator가 알지 못하는 오류로 실패했습니다. 아무것도 제거하지 않으며 operator가 다시 시도합니다.',
       '메시지와 operator의 로그를 확인하십시오. 계속되면 지원 번들(multinic support-bundle)을 만들어 보고하십시오.',
+    ],
+  },
+  ViolaError: {
+    class: 'warning',
+    en: [
+      'Viola did not answer, or refused to say what is delivered. Nothing is delivered or removed. The operator retries.',
+      'Read the response of Viola in the message. Check violaEndpoint, its token and the target cluster.',
+    ],
+    ko: [
+      'Viola가 응답하지 않았거나 전달된 내용의 조회를 거부했습니다. 아무것도 전달하거나 제거하지 않으며 operator가 다시 시도합니다.',
+      '메시지에서 Viola의 응답을 확인하고 violaEndpoint, 토큰, 대상 클러스터를 점검하십시오.',
     ],
   },
   ViolaPostError: {

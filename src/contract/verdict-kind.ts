@@ -8,7 +8,7 @@ export type VerdictKind = 'selected' | 'ignored' | 'notManaged'
 const notManaged = new Set(['PrimaryPort', 'NotSelected', 'SelectedByOther', 'NodeNotSelected'])
 
 /** The port is an interface of its node, which stays. */
-const selected = new Set(['Selected', 'RemovalUnconfirmed', 'SubnetNameReused'])
+const selected = new Set(['Selected', 'RemovalPending', 'RemovalUnconfirmed', 'SubnetNameReused'])
 
 export function verdictKind(reason: string): VerdictKind {
   if (selected.has(reason)) return 'selected'

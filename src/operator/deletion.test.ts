@@ -1,10 +1,16 @@
-/** Deletion of an object whose Viola is unreachable. operator.test.ts has the other cases. */
+/** Deletion of an object whose Viola does not answer, or that never delivered anything. operator.test.ts has the other cases. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startStubServer } from '../../test/openstack/stub-server.ts'
-import { type OpenstackConfig, openstackConfigFinalizer } from '../contract/openstack-config.ts'
+import { type StubResponse, startStubServer } from '../../test/openstack/stub-server.ts'
+import {
+  type OpenstackConfig,
+  type OpenstackConfigStatus,
+  openstackConfigFinalizer,
+} from '../contract/openstack-config.ts'
+import type { VerdictWrite } from '../contract/operator-api.ts'
 import { silent } from '../telemetry/log.ts'
 import { type DeletionDeps, release } from './deletion.ts'
+import { createDeliveries, type DeliveriesOptions } from './deliveries.ts'
 import { createLocks } from './locks.ts'
 import { createObjectEvents } from './object-events.ts'
 import { createPendingDeletions } from './pending-deletions.ts'
@@ -14,25 +20,56 @@ import { createViolaClients } from './viola-clients.ts'
 
 const deletedAt = Date.parse('2026-11-15T00:00:00Z')
 
-function aConfig(more: object = {}): OpenstackConfig {
+/** An object that a sync has delivered. */
+const delivered: OpenstackConfigStatus = {
+  lastSyncedAt: '2026-11-14T00:00:00Z',
+  deliveredTo: { viola: 'https://viola', providerId: 'biz-1' },
+  nodes: { total: 2 },
+}
+/** An object whose first sync failed. */
+const failed: OpenstackConfigStatus = { lastError: 'ProviderUnknown: no cluster' }
+
+function aConfig(more: object = {}, status: OpenstackConfigStatus = delivered): OpenstackConfig {
   return {
     metadata: {
       name: 'main',
       namespace: 'team',
+      generation: 2,
       finalizers: ['somebody/else', openstackConfigFinalizer],
-      deletionTimestamp: new Date(deletedAt).toISOString(),
+      deletionTimestamp: '2026-11-15T00:00:00Z',
     },
     spec: { vmNames: ['x'], credentials: { openstackProviderID: 'cloud-1', k8sProviderID: 'biz-1' }, ...more },
+    status,
   } as unknown as OpenstackConfig
 }
 
-/** Reconciles the object this many minutes after its deletion. By default nothing listens at Viola's address. */
-async function releaseAfter(minutes: number, config = aConfig(), viola = 'http://127.0.0.1:9') {
+interface Given {
+  minutes?: number
+  config?: OpenstackConfig
+  /** By default nothing listens at its address. */
+  viola?: string
+  records?: DeliveriesOptions['records'][number]
+}
+
+const unreachable = 'http://127.0.0.1:9'
+
+/** Reconciles the object this many minutes after its deletion. */
+async function releaseAfter({ minutes = 0, config = aConfig(), viola = unreachable, records }: Given) {
   const events: string[] = []
   const patches: unknown[] = []
+  const statuses: OpenstackConfigStatus[] = []
+  const verdicts: VerdictWrite[] = []
   const now = () => new Date(deletedAt + minutes * 60_000)
   const store = { list: async () => [], put: async () => {}, remove: async () => {} }
   const violaClients = createViolaClients({ store })
+  const kube = {
+    patch: async (_: unknown, __: unknown, patch: unknown) => patches.push(patch),
+    patchStatus: async (_: unknown, __: unknown, status: OpenstackConfigStatus) => {
+      statuses.push(status)
+      return config
+    },
+  } as unknown as DeletionDeps['kube']
+  const put = async (_: unknown, written: VerdictWrite[]) => verdicts.push(...written) >= 0
   const deps = {
     policy: await openPolicy({
       env: { CONTRABASS_ENDPOINT: viola, VIOLA_ENDPOINT: viola },
@@ -40,7 +77,8 @@ async function releaseAfter(minutes: number, config = aConfig(), viola = 'http:/
     }),
     maxSyncMs: 2_000,
     sources: () => ({ secret: async () => undefined, ownViolaToken: async () => undefined }),
-    kube: { patch: async (_: unknown, __: unknown, patch: unknown) => patches.push(patch) },
+    kube,
+    deliveries: createDeliveries({ kube, find: () => undefined, records: records ? [records] : [] }),
     objectEvents: createObjectEvents({
       event: (_, __, reason, text) => void events.push(`${reason}: ${text}`),
       flush: async () => {},
@@ -48,36 +86,147 @@ async function releaseAfter(minutes: number, config = aConfig(), viola = 'http:/
     claims: () => [],
     locks: createLocks(),
     pendingDeletions: createPendingDeletions(now),
-    records: createRecords(undefined, now),
+    records: createRecords({ put }, now),
     violaClients,
     now,
   } as unknown as DeletionDeps
   const requeue = await release(config, deps, { log: silent, signal: new AbortController().signal })
   await violaClients.close()
-  return { requeue, events, patches }
+  const conditions = statuses.flatMap(status => status.conditions ?? [])
+  return { requeue, events, patches, statuses, conditions, verdicts }
 }
 
-test('while Viola is unreachable, the object stays and an Event gives the reason', async () => {
-  const { requeue, events, patches } = await releaseAfter(14)
-  assert.deepEqual([requeue, patches], [{ after: 5_000 }, []])
-  assert.match(events.join(), /^RemovalPending: viola: GET .*ECONNREFUSED/)
+const gone = [{ metadata: { finalizers: ['somebody/else'] } }]
+const aRecord = (source: string) => ({
+  nodeName: 'worker-1',
+  instanceId: 'vm-1',
+  interfaces: [
+    { name: 'multinic0', portId: 'port-0', macAddress: '02:00:00:00:00:00', source },
+    { name: 'multinic1', portId: 'port-1', macAddress: '02:00:00:00:00:01', source },
+    { name: 'multinic2', portId: 'port-2', macAddress: '02:00:00:00:00:02', source: 'team/other' },
+  ],
 })
 
-test('after 15 minutes without Viola the object is deleted, and an Event says that the interfaces stay', async () => {
-  const { requeue, events, patches } = await releaseAfter(16)
+test('while Viola is unreachable, Event and status say what remains, why, since when, until when, and the way out', async () => {
+  const records = async () => [aRecord('team/main')]
+  const { requeue, events, patches, statuses, conditions } = await releaseAfter({ minutes: 14, records })
+  assert.deepEqual([requeue, patches], [{ after: 5_000 }, []])
+  const [condition] = conditions.filter(({ type }) => type === 'RemovalPending')
+  assert.match(
+    condition?.message ?? '',
+    /^viola: GET .*ECONNREFUSED.*\. On the nodes: worker-1 multinic0, multinic1\. Deleted at 2026-11-15T00:00:00Z; the operator retries until 2026-11-15T00:15:00Z, then it deletes the object and the interfaces stay\. To delete the object now and keep the interfaces: kubectl -n team patch osc main --type=merge -p '\{"spec":\{"deletionPolicy":"Retain"\}\}'$/,
+  )
+  assert.deepEqual(events, [`RemovalPending: ${condition?.message}`])
+  assert.deepEqual(
+    conditions.map(({ type, status, reason }) => [type, status, reason]),
+    [
+      ['Ready', 'False', 'RemovalPending'],
+      ['Degraded', 'True', 'RemovalPending'],
+      ['RemovalPending', 'True', 'RemovalPending'],
+    ],
+  )
+  assert.deepEqual([statuses[0]?.observedGeneration, statuses[0]?.nextSyncAt], [2, '2026-11-15T00:15:00.000Z'])
+})
+
+test('a status that says so already is not written again', async () => {
+  const { statuses } = await releaseAfter({ minutes: 1 })
+  const again = await releaseAfter({ minutes: 2, config: aConfig({}, { ...delivered, ...statuses[0] }) })
+  assert.deepEqual([statuses.length, again.statuses.length], [1, 0])
+})
+
+test('without a record of its interfaces, the status counts their nodes', async () => {
+  const { events } = await releaseAfter({ records: () => Promise.reject(new Error('down')) })
+  assert.match(events.join(), / On the nodes: interfaces on 2 nodes\. /)
+})
+
+test('the verdicts of ports that remain say so, and go with the object', async () => {
+  const records = async () => [aRecord('team/main')]
+  const pending = await releaseAfter({ minutes: 14, records })
+  assert.deepEqual(
+    pending.verdicts.flatMap(({ verdicts }) =>
+      verdicts.map(({ vm, portId, name, reason }) => [vm, portId, name, reason]),
+    ),
+    [
+      ['vm-1', 'port-0', 'multinic0', 'RemovalPending'],
+      ['vm-1', 'port-1', 'multinic1', 'RemovalPending'],
+    ],
+  )
+  const { verdicts } = await releaseAfter({ minutes: 16, records })
+  assert.deepEqual(
+    verdicts.map(({ removed }) => removed),
+    [true],
+  )
+})
+
+test('after 15 minutes without Viola the object is deleted, and an Event lists what stays on which node', async () => {
+  const records = async () => [aRecord('team/main'), { ...aRecord('team/main'), nodeName: 'worker-2' }]
+  const { requeue, events, patches } = await releaseAfter({ minutes: 16, records })
   assert.equal(requeue, undefined)
-  assert.deepEqual(patches, [{ metadata: { finalizers: ['somebody/else'] } }])
-  assert.match(events.join(), /^RemovalPending: gave up, the interfaces stay on the nodes: viola: GET .*ECONNREFUSED/)
+  assert.deepEqual(patches, gone)
+  assert.match(
+    events.join(),
+    /^RemovalPending: gave up, the interfaces stay on the nodes: worker-1 multinic0, multinic1; worker-2 multinic0, multinic1: viola: GET .*ECONNREFUSED/,
+  )
 })
 
 test('with Retain, Viola is not called', async () => {
-  const { events, patches } = await releaseAfter(0, aConfig({ deletionPolicy: 'Retain' }))
+  const { events, patches } = await releaseAfter({ config: aConfig({ deletionPolicy: 'Retain' }) })
   assert.deepEqual([events, patches.length], [[], 1])
 })
 
 test('operator 8: a Viola that hangs does not keep a deletion, and its worker, beyond the time limit of a sync', async () => {
   await using viola = await startStubServer(() => ({ status: 200, hang: true }))
-  const { requeue, events } = await releaseAfter(1, aConfig(), viola.url)
+  const { requeue, events } = await releaseAfter({ minutes: 1, viola: viola.url })
   assert.deepEqual(requeue, { after: 5_000 })
   assert.match(events.join(), /^RemovalPending: .*aborted due to timeout/)
+})
+
+const unknownProvider = () => ({ status: 404, body: { detail: 'no cluster configured for provider biz-1' } })
+const refusing: Record<string, (() => StubResponse) | undefined> = {
+  'is unreachable': undefined,
+  'does not know the provider': unknownProvider,
+  'refuses the token': () => ({ status: 401, body: { detail: 'unknown bearer token' } }),
+  'has nothing of it': () => ({ status: 200, body: { items: [] } }),
+}
+for (const [name, answer] of Object.entries(refusing))
+  test(`an object that never delivered anything goes at once while Viola ${name}`, async () => {
+    await using server = await startStubServer(answer ?? (() => ({ status: 500 })))
+    const viola = answer ? server.url : unreachable
+    const records = async () => [aRecord('team/other')]
+    const { requeue, patches, events } = await releaseAfter({ config: aConfig({}, failed), viola, records })
+    assert.deepEqual([requeue, patches, events], [undefined, gone, []])
+  })
+
+test('an object that never delivered anything goes at once without its Secret', async () => {
+  const config = aConfig({ secrets: { violaTokenSecretRef: { name: 'deleted', key: 'token' } } }, failed)
+  assert.deepEqual((await releaseAfter({ config })).patches, gone)
+})
+
+test('an object that never delivered anything does not wait for a Viola that hangs', async () => {
+  await using viola = await startStubServer(() => ({ status: 200, hang: true }))
+  assert.deepEqual((await releaseAfter({ config: aConfig({}, failed), viola: viola.url })).patches, gone)
+})
+
+const reserved = [{ vmId: 'vm-1', portId: 'port-1', index: 0, until: '2026-11-15T01:00:00Z' }]
+const target = { viola: 'https://viola', providerId: 'biz-0', nodes: 1 }
+const evidence: Record<string, [status: OpenstackConfigStatus, records?: Given['records']]> = {
+  'its status names a cluster': [{ ...failed, deliveredTo: { viola: 'https://viola', providerId: 'biz-1' } }],
+  'its status has the time of a change': [{ ...failed, lastChangeAt: '2026-11-14T00:00:00Z' }],
+  'its status reserves a number': [{ ...failed, reservedIndexes: reserved }],
+  'its status holds a removal': [{ ...failed, heldRemovals: ['worker-1 multinic0 (port port-0)'] }],
+  'it left nodes behind': [{ ...failed, leftBehind: [target] }],
+  'no sync wrote its status': [{}],
+  'a record has an interface of it': [failed, async () => [aRecord('team/main')]],
+  'the records cannot be read': [failed, () => Promise.reject(new Error('inventory: down'))],
+}
+for (const [name, [status, records]] of Object.entries(evidence))
+  test(`something may have been delivered: ${name}`, async () => {
+    const config = aConfig({}, status)
+    const { requeue, patches } = await releaseAfter({ config, ...(records && { records }) })
+    assert.deepEqual([requeue, patches], [{ after: 5_000 }, []])
+  })
+
+test('a status without a sync stays one while the deletion waits', async () => {
+  const { statuses } = await releaseAfter({ config: aConfig({}, {}) })
+  assert.deepEqual((await releaseAfter({ config: aConfig({}, statuses[0] ?? {}) })).patches, [])
 })

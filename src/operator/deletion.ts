@@ -2,6 +2,7 @@
  * Deletion of an OpenstackConfig: removes its interfaces (deletionPolicy Delete) or keeps them (Retain), deletes its
  * verdicts, then drops the finalizer. The user deleted the object, so the cloud is not asked.
  */
+import { mergePatch } from '../contract/json.ts'
 import {
   type OpenstackConfig,
   openstackConfigFinalizer,
@@ -14,91 +15,167 @@ import { isNotFound } from '../kube/errors.ts'
 import { keyOf } from '../kube/keys.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
+import type { SyncSettings } from './config.ts'
 import { violaCredentialsFor } from './credentials.ts'
 import { type Delivery, deliver, logDelivered } from './deliver.ts'
+import { targetOf } from './findings.ts'
 import type { ObjectEvents } from './object-events.ts'
 import { type NodePlan, planRelease } from './plan.ts'
+import {
+  deadlineOf,
+  gaveUpText,
+  pendingText,
+  pendingVerdicts,
+  type Remains,
+  remainingOf,
+  verdictsPendingText,
+} from './removal-pending.ts'
+import { pendingStatus } from './status.ts'
 import { type SyncDeps, withTimeLimit } from './sync.ts'
+import { withField } from './unknown-provider.ts'
 import type { ViolaClient } from './viola-client.ts'
 
 export interface DeletionDeps extends SyncDeps {
-  kube: Pick<Kube, 'patch'>
+  kube: Pick<Kube, 'patch' | 'patchStatus'>
   objectEvents: ObjectEvents
 }
 
-/** After this time the object is deleted although Viola is unreachable. */
-const giveUpAfterMs = 15 * 60_000
+interface Context {
+  log: Log
+  signal: AbortSignal
+}
+
 const retryMs = 5_000
+/** An object that never delivered anything does not wait for a Viola that hangs. */
+const undeliveredMs = 5_000
 
 export async function release(
   config: OpenstackConfig,
   deps: DeletionDeps,
-  context: { log: Log; signal: AbortSignal },
+  context: Context,
 ): Promise<Requeue | undefined> {
-  const { metadata } = config
-  if (!metadata.finalizers?.includes(openstackConfigFinalizer)) return undefined
-  const since = Date.parse(metadata.deletionTimestamp ?? '')
-  const givesUp = deps.now().getTime() - since >= giveUpAfterMs
+  if (!config.metadata.finalizers?.includes(openstackConfigFinalizer)) return undefined
+  const givesUp = deps.now().getTime() >= deadlineOf(config).getTime()
   if (config.spec.deletionPolicy !== 'Retain') {
-    const problem = await removeInterfaces(config, deps, context)
-    if (problem !== undefined && !givesUp) {
-      deps.objectEvents.warn(config, 'RemovalPending', problem)
-      return { after: retryMs }
+    const left = await removeInterfaces(config, deps, context)
+    if (left && !givesUp) return wait(config, deps, context, left)
+    if (left) {
+      const message = gaveUpText(config, left.problem, left.remains)
+      deps.objectEvents.warn(config, 'RemovalPending', message)
+      context.log.warn('deletion gave up', { problem: left.problem, remains: left.remains })
     }
-    if (problem !== undefined)
-      deps.objectEvents.warn(config, 'RemovalPending', `gave up, the interfaces stay on the nodes: ${problem}`)
   }
   // Nobody else deletes them later.
   const object = { config: keyOf(config), providerId: providerIdOf(config), verdicts: undefined }
   if (!(await deps.records.flush(context.log, object)) && !givesUp) {
-    deps.objectEvents.warn(config, 'RemovalPending', 'cannot delete the verdicts of the object in the inventory')
+    await tell(config, deps, verdictsPendingText(config))
     return { after: retryMs }
   }
   await dropFinalizer(config, deps.kube)
   return undefined
 }
 
-/** Returns what is left to do, or undefined if nothing is. */
-async function removeInterfaces(
+/** What is left to do. */
+interface Left {
+  problem: string
+  remains: Remains
+}
+
+async function wait(
   config: OpenstackConfig,
   deps: DeletionDeps,
-  { log, signal: parent }: { log: Log; signal: AbortSignal },
-): Promise<string | undefined> {
-  const signal = withTimeLimit(parent, deps.maxSyncMs)
+  { log }: Context,
+  { problem, remains }: Left,
+): Promise<Requeue> {
+  const message = pendingText(config, problem, remains)
+  await tell(config, deps, message)
+  if (remains) {
+    const object = { config: keyOf(config), providerId: providerIdOf(config) }
+    await deps.records.flush(log, { ...object, verdicts: pendingVerdicts(remains, message) })
+  }
+  return { after: retryMs }
+}
+
+/** In an Event and in the status. */
+async function tell(config: OpenstackConfig, deps: DeletionDeps, message: string): Promise<void> {
+  deps.objectEvents.warn(config, 'RemovalPending', message)
+  const { name, namespace, generation = 0 } = config.metadata
+  const times = { generation, now: deps.now(), until: deadlineOf(config) }
+  const status = pendingStatus(config.status, message, times)
+  if (!status) return
   try {
-    const providerId = providerIdOf(config)
-    const source = keyOf(config)
-    const viola = await openViola(config, deps)
-    const planned = async () => planRelease(source, (await viola.list(signal)).nodes, deps.claims(providerId, source))
-    const keys = (await planned()).map(node => `${providerId} ${node.instanceId}`)
-    const left = await deps.locks.hold(keys, async () => {
-      const nodes = (await planned()).filter(
-        node => node.action !== 'remove' || !deps.pendingDeletions.has(providerId, node),
-      )
-      const delivery = await deliver(viola, nodes, signal)
-      await logDelivered(log, nodes, delivery)
-      record(deps, providerId, nodes, delivery)
-      return [...delivery.failures, ...delivery.refused, ...delivery.conflicts]
-    })
-    await deps.records.flush(log)
-    return left.length > 0 ? left.map(([node, message]) => `${node}: ${message}`).join('; ') : undefined
+    const at = { name, ...(namespace && { namespace }) }
+    await deps.kube.patchStatus(openstackConfigs, at, mergePatch(config.status ?? {}, status))
   } catch (error) {
-    parent.throwIfAborted()
-    return messageOf(error)
+    if (!isNotFound(error)) throw error
   }
 }
 
+/** Undefined if nothing is left. */
+async function removeInterfaces(
+  config: OpenstackConfig,
+  deps: DeletionDeps,
+  { log, signal: parent }: Context,
+): Promise<Left | undefined> {
+  const isKnown = await deps.deliveries.mayHaveDelivered(config).catch(() => true)
+  const signal = withTimeLimit(parent, isKnown ? deps.maxSyncMs : undeliveredMs)
+  const listed: { remains: Remains } = { remains: undefined }
+  try {
+    const problems = await removeListed(config, deps, { log, signal }, listed)
+    return problems.length > 0 ? { problem: problems.join('; '), remains: listed.remains } : undefined
+  } catch (error) {
+    parent.throwIfAborted()
+    if (!isKnown) return undefined
+    const remains = listed.remains ?? (await deps.deliveries.recorded(config).catch(() => undefined))
+    return { problem: messageOf(withField(error, config, deps.policy)), remains }
+  }
+}
+
+/** Returns what failed. `listed` gets what Viola says that remains. */
+async function removeListed(
+  config: OpenstackConfig,
+  deps: DeletionDeps,
+  { log, signal }: Context,
+  listed: { remains: Remains },
+): Promise<string[]> {
+  const [providerId, source] = [providerIdOf(config), keyOf(config)]
+  const { viola, settings } = await openViola(config, deps)
+  const planned = async () => {
+    const { nodes } = await viola.list(signal)
+    listed.remains = remainingOf(source, nodes)
+    return planRelease(source, nodes, deps.claims(providerId, source))
+  }
+  const keys = (await planned()).map(node => `${providerId} ${node.instanceId}`)
+  const left = await deps.locks.hold(keys, async () => {
+    const nodes = (await planned()).filter(
+      node => node.action !== 'remove' || !deps.pendingDeletions.has(providerId, node),
+    )
+    await deps.deliveries.mark(config, targetOf(settings, providerId), nodes)
+    const delivery = await deliver(viola, nodes, signal)
+    await logDelivered(log, nodes, delivery)
+    record(deps, providerId, nodes, delivery)
+    return new Map([...delivery.failures, ...delivery.refused, ...delivery.conflicts])
+  })
+  listed.remains = listed.remains?.filter(({ nodeName }) => left.has(nodeName))
+  await deps.records.flush(log)
+  return [...left].map(([node, message]) => `${node}: ${message}`)
+}
+
 /** A namespace is often deleted with its Secrets first: then the client that the object used last removes its interfaces. */
-async function openViola(config: OpenstackConfig, deps: DeletionDeps): Promise<ViolaClient> {
+async function openViola(
+  config: OpenstackConfig,
+  deps: DeletionDeps,
+): Promise<{ viola: ViolaClient; settings: SyncSettings }> {
   const user = keyOf(config)
   const settings = deps.policy.admit(config)
   try {
     const credentials = await violaCredentialsFor(config, settings, deps.sources(user))
-    return deps.violaClients.open({ user, settings, credentials, providerId: providerIdOf(config) })
+    const viola = deps.violaClients.open({ user, settings, credentials, providerId: providerIdOf(config) })
+    return { viola, settings }
   } catch (error) {
     const last = deps.violaClients.last(user)
     if (!last) throw error
-    return last
+    return { viola: last, settings }
   }
 }
 

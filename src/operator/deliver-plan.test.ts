@@ -76,7 +76,9 @@ function optionsFor(viola: Awaited<ReturnType<typeof aViola>>, state: Observed, 
   return {
     ...{ deps: deps(), viola: viola.client, providerId: 'biz-1', observed: state, cluster: state.delivered },
     ...{ nodesReported: true, plan: planNodes(state), isTargeted: false, down: { resend: false }, log: silent },
-    ...{ signal: new AbortController().signal, traceparent: undefined, ...more },
+    ...{ signal: new AbortController().signal, traceparent: undefined },
+    beforeSending: async () => {},
+    ...more,
   }
 }
 

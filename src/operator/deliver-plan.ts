@@ -18,6 +18,8 @@ const maxAttempts = 3
 
 interface DeliverOptions {
   deps: { locks: Locks; pendingDeletions: PendingDeletions; sentOnce: SentOnce }
+  /** Awaited before nodes are sent. */
+  beforeSending: (nodes: readonly NodePlan[]) => Promise<void>
   viola: ViolaClient
   providerId: string
   observed: Observed
@@ -79,6 +81,7 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
         if (total.needsCompleteRead) return 0
       }
       const nodes = nodesDue(options, plan, attempt).filter(node => vmIds.has(node.instanceId))
+      await options.beforeSending(nodes)
       const delivery = await deliver(viola, nodes, signal, options.traceparent)
       await logDelivered(log, nodes, delivery)
       add(total, delivery, nodes)

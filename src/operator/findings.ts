@@ -130,7 +130,7 @@ function approveCommand({ metadata: { name, namespace = 'default' } }: Openstack
 }
 
 /** Users see it, so it contains no credentials and no query. */
-function targetOf({ violaEndpoint }: SyncSettings, providerId: string): Target {
+export function targetOf({ violaEndpoint }: SyncSettings, providerId: string): Target {
   const { origin, pathname } = new URL(violaEndpoint)
   return { viola: `${origin}${withoutSlash(pathname)}`, providerId }
 }

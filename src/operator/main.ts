@@ -29,6 +29,7 @@ import { cloudAccess } from './cloud-access.ts'
 import { type ProcessSettings, processSettingsFrom } from './config.ts'
 import { createConfigWatch } from './config-watch.ts'
 import type { CredentialSources } from './credentials.ts'
+import { createDeliveries } from './deliveries.ts'
 import { dryRun } from './dry-run.ts'
 import type { OwnBus } from './events/bus-access.ts'
 import { createCloudEvents } from './events/cloud-events.ts'
@@ -104,11 +105,12 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   })
   const inventory = recorder ? undefined : await openRemoteInventory({ settings, log, proxies, startCall })
   const records = recorder ?? inventory?.recorder
+  const deliveredStore = createDeliveredStore(kube, settings.POD_NAMESPACE)
   const violaClients = createViolaClients({
     ca: await optionalFile(settings.VIOLA_CA_FILE),
     clientCert: await optionalFile(settings.VIOLA_CLIENT_CERT_FILE),
     clientKey: await optionalFile(settings.VIOLA_CLIENT_KEY_FILE),
-    store: createDeliveredStore(kube, settings.POD_NAMESPACE),
+    store: deliveredStore,
     readRecords: records?.list,
     proxies,
     startCall,
@@ -149,6 +151,14 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     }
   }
   const fairShare = createFairShare(settings.OPERATOR_WORKERS, waker.wakeForStatus)
+  const deliveries = createDeliveries({
+    kube,
+    find: configs.get,
+    records: [
+      deliveredStore.listOf,
+      async providerId => ((await records?.list(providerId)) ?? []).map(({ config }) => config),
+    ],
+  })
   const deps: ReconcileDeps = {
     env,
     kube,
@@ -168,10 +178,12 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       statusWatch.forget(key)
       waker.takeWakes(key)
       fairShare.forget(key)
+      deliveries.forget(key)
       metrics.forget(key)
     },
     locks: createLocks(),
     records: createRecords(records, now),
+    deliveries,
     pendingDeletions: createPendingDeletions(now),
     sentOnce: new Map(),
     snapshots,

@@ -119,7 +119,7 @@ test('the first status of an object whose sync fails has the error only', () => 
   )
 })
 
-test('a sync that finds nothing clears what an earlier one found', () => {
+test('a sync that finds nothing clears what an earlier one found, but not where it was delivered', () => {
   const { conditions: _, ...status } = after(
     { ...good, changed: 0, downPortRetry: undefined, findings: empty },
     after(good),
@@ -131,6 +131,7 @@ test('a sync that finds nothing clears what an earlier one found', () => {
     lastChangeAt: '2026-11-15T01:00:00.500Z',
     nodes: { total: 0, configured: 0, failed: 0, pending: 0, ready: '0/0' },
     ports: { total: 0, taken: 0, summary: '0/0' },
+    deliveredTo: { viola: 'https://viola', providerId: 'biz-1' },
     releasedRemovals: 'yes',
   })
 })

@@ -5,11 +5,12 @@
  * interval. Every text is truncated to the limit of its field.
  */
 import { canonicalJson } from '../contract/hash.ts'
+import { equalJson } from '../contract/json.ts'
 import type { ConditionStatus, State } from '../contract/node-config.ts'
 import { maxReservedIndexes, type OpenstackConfigStatus, type ReservedIndex } from '../contract/openstack-config.ts'
 import { verdictKind } from '../contract/operator-api.ts'
 import { truncate } from '../contract/truncate.ts'
-import { conditionUpdates } from './conditions.ts'
+import { type ConditionUpdate, conditionUpdates } from './conditions.ts'
 import type { EventsState } from './events/cloud-events.ts'
 import { maxRemovalsOnHold } from './removals.ts'
 import type { NodeState, SyncOutcome } from './sync-outcome.ts'
@@ -31,8 +32,7 @@ export function nextStatus(
   const at = now.toISOString()
   const after: OpenstackConfigStatus = {
     observedGeneration: generation,
-    // As the API server writes the times of conditions: without fractions.
-    conditions: conditionsOf(before, outcome, `${at.slice(0, 19)}Z`),
+    conditions: withUpdates(before, conditionUpdates(before, outcome), generation, secondsOf(now)),
     nextSyncAt: new Date(now.getTime() + outcome.nextSyncMs).toISOString(),
     ...present('lastSyncedAt', error ? before.lastSyncedAt : at),
     ...present('lastChangeAt', outcome.changed > 0 ? at : before.lastChangeAt),
@@ -55,15 +55,45 @@ export function nextStatus(
   return now.getTime() - written.getTime() < slowMs ? undefined : after
 }
 
-function conditionsOf(before: OpenstackConfigStatus, outcome: SyncOutcome, at: string): ConditionStatus[] {
-  const updates = conditionUpdates(before, outcome)
+/** The status of an object whose deletion waits, or undefined if the old one is still correct. */
+export function pendingStatus(
+  before: OpenstackConfigStatus = {},
+  message: string,
+  { generation, now, until }: { generation: number; now: Date; until: Date },
+): OpenstackConfigStatus | undefined {
+  const reason = 'RemovalPending'
+  const updates: ConditionUpdate[] = [
+    { type: 'Ready', status: 'False', reason, message },
+    { type: 'Degraded', status: 'True', reason, message },
+    { type: reason, status: 'True', reason, message },
+  ]
+  const after: OpenstackConfigStatus = {
+    ...before,
+    observedGeneration: generation,
+    conditions: withUpdates(before, updates, generation, secondsOf(now)),
+    nextSyncAt: until.toISOString(),
+  }
+  return equalJson(before, after) ? undefined : after
+}
+
+/** As the API server writes the times of conditions: without fractions. */
+export function secondsOf(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`
+}
+
+function withUpdates(
+  before: OpenstackConfigStatus,
+  updates: readonly ConditionUpdate[],
+  observedGeneration: number,
+  at: string,
+): ConditionStatus[] {
   const kept = (before.conditions ?? []).filter(old => !updates.some(({ type }) => type === old.type))
   return [
     ...updates.map((update): ConditionStatus => {
       const old = before.conditions?.find(({ type }) => type === update.type)
       const lastTransitionTime = old?.status === update.status ? (old.lastTransitionTime ?? at) : at
       const message = truncate(update.message, maxMessageLength)
-      return { ...update, message, lastTransitionTime, observedGeneration: outcome.generation }
+      return { ...update, message, lastTransitionTime, observedGeneration }
     }),
     ...kept,
   ]

@@ -13,16 +13,17 @@ import type { BusSecrets } from './bus-secrets.ts'
 import type { SyncSettings } from './config.ts'
 import type { Delivery } from './deliver.ts'
 import { clusterAfter, type DeliveryResult, deliverPlan, nodesDue, type SentOnce } from './deliver-plan.ts'
+import type { Deliveries } from './deliveries.ts'
 import type { CloudEvents } from './events/cloud-events.ts'
 import { interestOf } from './events/interests.ts'
-import { findingsOf } from './findings.ts'
+import { findingsOf, targetOf } from './findings.ts'
 import { type InspectContext, type InspectDeps, type Inspection, inspect } from './inspect.ts'
 import type { Locks } from './locks.ts'
 import type { NodeWatch } from './node-watch.ts'
 import type { CloudState } from './observe.ts'
 import type { DeliveredNode } from './observed-state.ts'
 import type { PendingDeletions } from './pending-deletions.ts'
-import type { Plan } from './plan.ts'
+import type { NodePlan, Plan } from './plan.ts'
 import type { Records } from './records.ts'
 import { isRemoving, type Snapshot, type Snapshots } from './snapshots.ts'
 import type { StatusWatch } from './status-watch.ts'
@@ -36,6 +37,7 @@ import { selectedIds } from './vms.ts'
 export interface SyncDeps extends InspectDeps {
   locks: Locks
   records: Records
+  deliveries: Deliveries
   pendingDeletions: PendingDeletions
   sentOnce: SentOnce
   snapshots: Snapshots
@@ -92,7 +94,11 @@ export async function sync(
   await giveWay()
   for (const portId of undelivered(inspection)) deps.records.noteSeen(providerId, portId)
 
-  const result = await deps.timed('deliver', () => deliverPlan({ deps, ...inspection, down, log, signal, traceparent }))
+  const beforeSending = (nodes: readonly NodePlan[]) =>
+    deps.deliveries.mark(config, targetOf(settings, providerId), nodes)
+  const result = await deps.timed('deliver', () =>
+    deliverPlan({ deps, ...inspection, beforeSending, down, log, signal, traceparent }),
+  )
   await inTurns(record(deps, providerId, result))
   if (result.needsCompleteRead) {
     deps.snapshots.noteMiss(keyOf(config))

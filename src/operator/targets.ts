@@ -18,12 +18,14 @@ export function targetsOf(
   const isConfirmed = approval !== undefined && approval !== before.releasedRemovals
   const isBack = leftBehind.some(one => isSame(one, target))
   const isRenamed = previous?.providerId === target.providerId && targetKnown && !isBack
+  // It stays without nodes: the answer to a delivery may have been lost.
+  const isDelivered = nodes.length > 0 || (previous !== undefined && isSame(previous, target))
   const left = [
     ...(isConfirmed ? [] : leftBehind),
     ...(previous && !isSame(previous, target) && !isRenamed ? [{ ...previous, nodes: before.nodes?.total ?? 0 }] : []),
   ].filter(one => one.nodes > 0 && !isSame(one, target))
   return {
-    ...(nodes.length > 0 && { deliveredTo: target }),
+    ...(isDelivered && { deliveredTo: target }),
     ...(left.length > 0 && { leftBehind: left.slice(-maxTargets) }),
   }
 }

@@ -5,6 +5,7 @@
 import { createOpenStackClouds } from '../../src/openstack/clouds.ts'
 import { createBusSecrets } from '../../src/operator/bus-secrets.ts'
 import { cloudAccess } from '../../src/operator/cloud-access.ts'
+import { createDeliveries } from '../../src/operator/deliveries.ts'
 import { createCloudEvents } from '../../src/operator/events/cloud-events.ts'
 import { createPlanner } from '../../src/operator/inspect.ts'
 import { createLocks } from '../../src/operator/locks.ts'
@@ -32,7 +33,7 @@ export interface Clocks {
 }
 
 export async function openSyncDeps(
-  { cloudState, cloud, violaUrl, caller }: OperatorEnvironment,
+  { cloudState, cloud, violaUrl, caller, kube }: OperatorEnvironment,
   { now, date = () => new Date() }: Clocks,
 ): Promise<SyncParts> {
   const clouds = createOpenStackClouds({ now })
@@ -57,6 +58,7 @@ export async function openSyncDeps(
     now: date,
     locks: createLocks(),
     records: createRecords(undefined, date),
+    deliveries: createDeliveries({ kube, find: () => undefined, records: [] }),
     pendingDeletions: createPendingDeletions(date),
     sentOnce: new Map(),
     snapshots,

@@ -2,6 +2,7 @@
  * Reasons of the operator's verdicts on ports and VMs.
  */
 import { nothingToDo, type Reasons } from './reason.ts'
+import { syncReasons } from './sync.ts'
 
 export const verdictReasons = {
   Selected: {
@@ -191,6 +192,7 @@ export const verdictReasons = {
     ],
     ko: ['선택한 서브넷이 포트와 다른 네트워크에 속합니다.', 'Neutron에서 포트와 서브넷을 확인하십시오.'],
   },
+  RemovalPending: syncReasons.RemovalPending,
   RemovalUnconfirmed: {
     class: 'warning',
     en: [

@@ -27,6 +27,11 @@ export interface DeliveredStore {
   remove(target: Target, nodeName: string): Promise<void>
 }
 
+export interface StoredDeliveries extends DeliveredStore {
+  /** Of this provider, at any address. */
+  listOf(providerId: string): Promise<DeliveredNode[]>
+}
+
 /** Reads the records of a provider from the inventory. */
 export type ReadRecords = (providerId: string) => Promise<readonly InventoryRecord[]>
 
@@ -45,18 +50,26 @@ const label = 'multinic.example.com/delivered-to'
 export const deliveredPrefix = 'multinic-delivered-'
 const fieldManager = 'multinic-operator'
 
-export function createDeliveredStore(kube: Pick<Kube, 'list' | 'apply' | 'delete'>, namespace: string): DeliveredStore {
+export function createDeliveredStore(
+  kube: Pick<Kube, 'list' | 'apply' | 'delete'>,
+  namespace: string,
+): StoredDeliveries {
   const labelOf = (target: Target) => hashOf(target).slice(0, 32)
   const nameOf = (target: Target, nodeName: string) => `${deliveredPrefix}${hashOf([target, nodeName]).slice(0, 32)}`
+  const parsed = ({ metadata, data }: ConfigMap): DeliveredNode => {
+    const found = violaNodeConfig.safeParse(JSON.parse(data?.['node'] ?? 'null'))
+    // A partial list would release the interface indexes of the missing nodes.
+    if (!found.success) throw new Error(`ConfigMap ${namespace}/${metadata.name}: not a delivered node config`)
+    return deliveredNode(found.data)
+  }
   return {
     async list(target) {
       const { items } = await kube.list(configMaps, { namespace, labelSelector: `${label}=${labelOf(target)}` })
-      return items.map(({ metadata, data }) => {
-        const parsed = violaNodeConfig.safeParse(JSON.parse(data?.['node'] ?? 'null'))
-        // A partial list would release the interface indexes of the missing nodes.
-        if (!parsed.success) throw new Error(`ConfigMap ${namespace}/${metadata.name}: not a delivered node config`)
-        return deliveredNode(parsed.data)
-      })
+      return items.map(parsed)
+    },
+    async listOf(providerId) {
+      const { items } = await kube.list(configMaps, { namespace, labelSelector: label })
+      return items.filter(({ data }) => data?.['providerId'] === providerId).map(parsed)
     },
     async put(target, { expectedSpecHash: _, ...node }) {
       await kube.apply(

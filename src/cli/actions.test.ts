@@ -355,7 +355,7 @@ test('find --ever says what its list leaves out, in every format', async () => {
   }
 })
 
-test('check exits with 1 if a NIC differs from the request, else with 0', async () => {
+test('check exits with 1 if a NIC differs from the request, or if the cluster is not known', async () => {
   const { code, out } = await multinic('check')
   assert.equal(code, 1)
   assert.match(
@@ -363,8 +363,8 @@ test('check exits with 1 if a NIC differs from the request, else with 0', async 
     /w1 {4}multinic1 {2}Failed {3}InterfaceNameInUse {2}A device that MultiNIC does not manage has this name\./,
   )
   assert.match(out, /→ InterfaceNameInUse: Rename that device\./)
-  const fine = await multinic('check', '--provider', 'other')
-  assert.deepEqual([fine.code, fine.out], [0, '0 interfaces on 0 nodes match the request\n'])
+  const unknown = await multinic('check', '--provider', 'other')
+  assert.deepEqual([unknown.code, unknown.out], [1, ''])
 })
 
 test('export writes everything, as CSV or as records', async () => {

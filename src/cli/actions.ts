@@ -57,8 +57,9 @@ export interface Flags extends AccessFlags {
 export async function status(io: Io, flags: Flags, nodeName?: string): Promise<Ending> {
   const { provider, kubeconfig, context, selector } = flags
   const isFiltered = nodeName !== undefined || selector !== undefined
+  const api = apiOf(io, flags)
   const [all, isSelected, configs] = await Promise.all([
-    apiOf(io, flags).records({ providerId: provider, nodeName }),
+    api.records({ providerId: provider, nodeName }),
     selectionOf(io, flags),
     kubeconfig === undefined || isFiltered ? [] : configsIn(kubeconfig, context),
   ])
@@ -68,6 +69,7 @@ export async function status(io: Io, flags: Flags, nodeName?: string): Promise<E
   const view = statusOf(records, io.now(), configs).filter(
     ({ providerId }) => provider === undefined || providerId === provider,
   )
+  if (view.length === 0 && (await isUnknown(io, api, provider, configs))) return 'no'
   await print(io, flags.output, {
     data: { providers: view },
     lines: options => (view.length > 0 ? statusTree(view, options) : [textsOf(io).nothingDelivered]),
@@ -182,6 +184,7 @@ export async function check(io: Io, flags: Flags): Promise<Ending> {
   const records = all.filter(({ instanceId }) => isSelected(instanceId))
   const undelivered = verdicts.filter(({ vm }) => isSelected(vm))
   requireNodes([...records, ...undelivered], flags)
+  if (all.length + verdicts.length === 0 && (await isUnknown(io, api, flags.provider))) return 'no'
   const texts = textsOf(io)
   const { nics, wrong } = checked(records, undelivered, io.now())
   await print(io, flags.output, {
@@ -206,6 +209,7 @@ export async function check(io: Io, flags: Flags): Promise<Ending> {
 export async function exportAll(io: Io, flags: Flags): Promise<Ending> {
   const api = apiOf(io, flags)
   const query = { providerId: flags.provider, at: timeFrom(flags.at, io.now()) }
+  if (await isUnknown(io, api, flags.provider)) return 'no'
   if (flags.output === undefined || flags.output === 'csv') {
     io.out(await api.csv(query))
     return 'yes'
@@ -239,6 +243,21 @@ function textsOf({ language }: Io): Messages {
 function no(io: Io, message: string): Ending {
   io.note(message)
   return 'no'
+}
+
+/** A misspelt name must not look like a cluster without nodes: says so, with the names that are known. */
+async function isUnknown(
+  io: Io,
+  api: Api,
+  provider: string | undefined,
+  configs: readonly OpenstackConfig[] = [],
+): Promise<boolean> {
+  if (provider === undefined) return false
+  const known = statusOf(await api.records(), io.now(), configs)
+  if (known.some(({ providerId }) => providerId === provider)) return false
+  const names = known.map(one => (one.providerName ? `${one.providerName} (${one.providerId})` : one.providerId))
+  io.note(textsOf(io).providerNotFound(provider, names))
+  return true
 }
 
 /** Loaded only for a selector: most of the commands need no cluster. */

@@ -15,6 +15,26 @@ before(async () => {
 })
 after(() => open.close())
 
+test('a cluster that is not known is no cluster without nodes', async () => {
+  const expected = (known: string) => [1, '', [`not found: no cluster is named nope; ${known}`]]
+  const answers = async () => {
+    const all = [['status'], ['check'], ['export'], ['export', '-o', 'json']]
+    return Promise.all(
+      all.map(async args => {
+        const { code, out, notes } = await multinic(...args, '--provider', 'nope')
+        return [code, out, notes.slice(-1)]
+      }),
+    )
+  }
+  for (const answer of await answers()) assert.deepEqual(answer, expected('none is known yet'))
+  await open.recorder.put([aWrite('seoul', { providerId: 'p9', providerName: 'Seoul 1' })])
+  await open.recorder.put([aWrite('busan', { providerId: 'p8' })])
+  for (const answer of await answers()) assert.deepEqual(answer, expected('known: p8, Seoul 1 (p9)'))
+  const korean = await multinic('status', '--provider', 'nope', '--lang', 'ko')
+  assert.deepEqual(korean.notes, ['찾을 수 없음: 이름이 nope인 클러스터가 없습니다. 알려진 클러스터: p8, Seoul 1 (p9)'])
+  assert.equal((await multinic('status', '--provider', 'p8')).code, 0)
+})
+
 test('every command shows the name of the provider, and its ID on demand', async () => {
   await open.recorder.put([aWrite('seoul', { providerId: 'p9', providerName: 'Seoul 1', state: 'Failed' })])
   const shown = async (...args: string[]) => {

@@ -55,7 +55,7 @@ export function summaryOf(errors: readonly FieldError[]): string {
   return [...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')
 }
 
-function pathText(path: readonly PropertyKey[], at: string): string {
+export function pathText(path: readonly PropertyKey[], at: string): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`
     return text ? `${text}.${String(step)}` : String(step)

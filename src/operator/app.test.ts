@@ -109,6 +109,26 @@ test('an invalid OpenstackConfig is a 400 that names every wrong field', async (
   assert.deepEqual(paths, ['spec.vmNames', 'spec.credentials.projectID'])
 })
 
+test('a misspelt field is a 400 with its path, and a status is ignored', async () => {
+  const requested = openstackConfigFor(environment.cloudState, {
+    ...{ name: 'main', vmNames: [worker.id], subnetIDs: [storage.id], clusterId },
+  })
+  const spec = {
+    ...requested.spec,
+    vmName: ['x'],
+    subnets: [{ id: storage.id, indx: 1 }],
+    settings: { openstackPortAllowedStatus: ['*'] },
+  }
+  const { status, body } = await plan({ ...requested, spec })
+  assert.equal(status, 400)
+  assert.deepEqual((body as { errors: object[] }).errors, [
+    { path: 'spec.settings.openstackPortAllowedStatus', message: 'unknown field' },
+    { path: 'spec.vmName', message: 'unknown field' },
+    { path: 'spec.subnets[0].indx', message: 'unknown field' },
+  ])
+  assert.equal((await plan({ ...requested, status: { ofANewerOperator: true } })).status, 200)
+})
+
 test('an OpenstackConfig with 50,000 invalid names is a 400 with one error', async () => {
   const config = { apiVersion: 'v1', kind: 'OpenstackConfig', metadata: { name: 'x', namespace: 'x' } }
   const { status, body } = await plan({ ...config, spec: { vmNames: Array(50_000).fill({}) } })

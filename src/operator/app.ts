@@ -3,11 +3,13 @@
  */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FieldError } from '../contract/interfaces.ts'
 import type { Api } from '../contract/openapi.ts'
 import { type OpenstackConfig, openstackConfig, openstackConfigs, providerIdOf } from '../contract/openstack-config.ts'
 import { type OperatorVerdict, type PlanAnswer, planAnswer, planPath } from '../contract/operator-api.ts'
 import { fieldErrors, longListIn } from '../contract/problem.ts'
 import { reasonText } from '../contract/reasons/catalogue.ts'
+import { unknownFields } from '../contract/unknown-fields.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Access, Caller } from '../server/access.ts'
 import type { ServerMetrics } from '../server/request-metrics.ts'
@@ -81,8 +83,8 @@ export function serveOperatorApi(app: FastifyInstance, deps: () => OperatorApiDe
       const tooLong = longListIn(request.body, maxListLength)
       if (tooLong) throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', { errors: [tooLong] })
       const parsed = openstackConfig.safeParse(request.body)
-      if (!parsed.success)
-        throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', { errors: fieldErrors(parsed.error) })
+      const errors = parsed.success ? unknownIn(request.body, parsed.data) : fieldErrors(parsed.error)
+      if (errors.length > 0) throw new HttpProblem(400, 'the body is not a valid OpenstackConfig', { errors })
       const config = parsed.data as OpenstackConfig
       const { namespace } = config.metadata
       if (!namespace) throw new HttpProblem(400, 'metadata.namespace is required')
@@ -97,6 +99,11 @@ export function serveOperatorApi(app: FastifyInstance, deps: () => OperatorApiDe
   serveApi(app, operatorApi, handlers, async (_route, request, reply) => {
     callers.set(request, await access.callerOf(request, reply, { known: true }))
   })
+}
+
+/** The status is not planned. That of a newer operator may have more fields. */
+function unknownIn(body: unknown, parsed: object): FieldError[] {
+  return unknownFields({ ...(body as object), status: undefined }, { ...parsed, status: undefined })
 }
 
 const configs = { group: openstackConfigs.group, resource: openstackConfigs.plural }

@@ -136,6 +136,8 @@ export const en = {
   holdersKeptSince: (since: string) => `Holders that ended before ${since} were deleted.`,
   moreHolders: (count: number) => `The latest ${count} holders are listed. There are older ones.`,
   moreLines: (lines: number) => `… ${count(lines, 'more line')}; name a node, or use a larger terminal`,
+  providerNotFound: (name: string, known: readonly string[]) =>
+    `not found: no cluster is named ${name}; ${known.length > 0 ? `known: ${known.join(', ')}` : 'none is known yet'}`,
   nothingDelivered: 'no node has been configured yet',
   noVerdicts:
     'ignored and undelivered ports are not shown: no operator of this version has written verdicts to this inventory',

@@ -132,6 +132,8 @@ export const ko: Messages = {
   holdersKeptSince: since => `${since} 이전에 끝난 기록은 삭제되었습니다.`,
   moreHolders: count => `최근 기록 ${count}개만 표시합니다. 더 오래된 기록이 있습니다.`,
   moreLines: lines => `… ${lines}줄이 더 있습니다. 노드를 지정하거나 터미널을 키우세요`,
+  providerNotFound: (name, known) =>
+    `찾을 수 없음: 이름이 ${name}인 클러스터가 없습니다. ${known.length > 0 ? `알려진 클러스터: ${known.join(', ')}` : '아직 알려진 클러스터가 없습니다'}`,
   nothingDelivered: '아직 구성된 노드가 없습니다',
   noVerdicts:
     '이 버전의 operator가 이 인벤토리에 판정을 기록한 적이 없어 무시된 포트와 전달되지 않은 포트는 표시하지 않습니다',

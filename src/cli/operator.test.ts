@@ -19,6 +19,7 @@ import { startStubServer } from '../../test/openstack/stub-server.ts'
 import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { type Run, runner } from '../../test/support/cli.ts'
 import { eventually } from '../../test/support/eventually.ts'
+import { openstackConfigs } from '../contract/openstack-config.ts'
 import { type RunningInventory, startInventory } from '../inventory/main.ts'
 import { silent } from '../telemetry/log.ts'
 
@@ -143,4 +144,28 @@ test('status with a kubeconfig shows the state of the OpenstackConfig', async ()
       /worker-1 {2}Pending\n(.*\n)*.*○ multinic0 {2}Pending {2}10\.10\.0\.\d+\/24 {2}storage {2}mtu 9000/,
     )
   })
+})
+
+test('an object whose deletion waits says so in why, status and doctor', async () => {
+  const at = { namespace: 'multinic-system', name: 'main' }
+  const spec = { settings: { violaEndpoint: 'http://127.0.0.1:9' } }
+  await environment.kube.patch(openstackConfigs, at, { spec })
+  await environment.kube.delete(openstackConfigs, at)
+  const kubeconfig = ['--kubeconfig', environment.api.kubeconfig] as const
+  const texts =
+    /ECONNREFUSED.*On the nodes: worker-1 multinic0\..*until 20.*Z.*kubectl -n multinic-system patch osc main/
+  await eventually(
+    async () => {
+      const { out } = await multinic('why', 'worker-1')
+      assert.match(out, /port \S+ {2}multinic0 {2}selected\n.*\n {2}RemovalPending: /)
+      assert.match(out, texts)
+    },
+    { within: 20_000 },
+  )
+  const status = (await multinic('status', ...kubeconfig)).out
+  assert.match(status, /main {2}not ready {2}being deleted, requested .*\n.*RemovalPending: /)
+  assert.match(status, texts)
+  const doctor = (await multinic('doctor', ...kubeconfig)).out
+  assert.match(doctor, /✗ OpenstackConfig multinic-system\/main is being deleted since 20.*Z: /)
+  assert.match(doctor, texts)
 })

@@ -55,6 +55,8 @@ export interface ConfigView {
     ports?: string
     skipped?: Record<string, number>
     lastSyncedAt?: string
+    /** Since when it is being deleted. */
+    deletedAt?: string
     heldRemovals: string[]
   }
   nodes: NodeView[]
@@ -149,12 +151,16 @@ function whyOf({ reason, message, remedy }: Why) {
   return defined({ reason, message, remedy })
 }
 
+const badIfTrue = new Set(['Degraded', 'RemovalHeld', 'RemovalPending'])
+
 function configState({ status, metadata }: OpenstackConfig): NonNullable<ConfigView['state']> {
   const conditions = status?.conditions ?? []
   const ready = conditions.find(({ type }) => type === 'Ready')
   const current = status?.observedGeneration === metadata.generation
   const problems = conditions
-    .filter(({ type, status }) => (type === 'Degraded' ? status === 'True' : type !== 'Ready' && status === 'False'))
+    .filter(({ type, status, reason }) =>
+      badIfTrue.has(type) ? status === 'True' : type !== 'Ready' && reason !== 'Healthy' && status === 'False',
+    )
     .map(({ type, reason, message }) => ({ type, ...defined({ reason, message }) }))
   return {
     ready: !ready || !current ? 'notSynced' : ready.status === 'True' ? 'ready' : 'notReady',
@@ -164,6 +170,7 @@ function configState({ status, metadata }: OpenstackConfig): NonNullable<ConfigV
       ports: status?.ports?.summary,
       skipped: status?.ports?.skipped,
       lastSyncedAt: status?.lastSyncedAt,
+      deletedAt: metadata.deletionTimestamp,
     }),
     problems,
     heldRemovals: status?.heldRemovals ?? [],

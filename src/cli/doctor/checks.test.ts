@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { NodeConfig } from '../../contract/node-config.ts'
-import type { OpenstackConfig } from '../../contract/openstack-config.ts'
+import { type OpenstackConfig, openstackConfigFinalizer } from '../../contract/openstack-config.ts'
 import { unexpectedWay } from '../../contract/routing-messages.ts'
 import type { NodeObject } from '../../kube/types.ts'
 import { type ClusterFacts, findingsOf, type SecretAccess } from './checks.ts'
@@ -41,7 +41,7 @@ function aReported(name: string, status: 'Configured' | 'Failed', message: strin
 function aSource(
   reason: string,
   message: string,
-  other?: { type: string; status: 'False'; reason: string },
+  other?: { type: string; status: 'True' | 'False'; reason: string },
   nextSyncAt = new Date(Date.now() + 60_000).toISOString(),
 ): OpenstackConfig {
   const lastTransitionTime = '2026-01-01T10:00:00Z'
@@ -60,6 +60,12 @@ function aSource(
       nextSyncAt,
     },
   }
+}
+
+const pending = { type: 'RemovalPending', status: 'True', reason: 'RemovalPending' } as const
+
+function aDeleted(source: OpenstackConfig, ...finalizers: string[]): OpenstackConfig {
+  return { ...source, metadata: { ...source.metadata, deletionTimestamp: '2026-01-01T10:00:00Z', finalizers } }
 }
 
 function aConfig(nodeName: string, secondsAgo = 0): NodeConfig {
@@ -303,6 +309,26 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
     'bad message bus (OpenstackConfig ns/main): EventBusUnreachable',
     /./,
   ],
+  'a Viola that does not know the cluster': [
+    { sources: [aSource('ProviderUnknown', 'no cluster biz-l')] },
+    'bad Viola (OpenstackConfig ns/main): ProviderUnknown: no cluster biz-l',
+    /spec\.credentials\.k8sProviderID/,
+  ],
+  'a deletion that waits for Viola': [
+    { sources: [aDeleted(aSource('RemovalPending', 'down', pending), openstackConfigFinalizer)] },
+    'bad OpenstackConfig ns/main is being deleted since 2026-01-01T10:00:00Z: ',
+    /Correct what the message names/,
+  ],
+  'a deletion that nobody begins': [
+    { sources: [aDeleted(aSource('Synced', ''), openstackConfigFinalizer)] },
+    'warn OpenstackConfig ns/main is being deleted since 2026-01-01T10:00:00Z',
+    /check that the operator runs/,
+  ],
+  'a deletion that waits for somebody else': [
+    { sources: [aDeleted(aSource('RemovalPending', 'down', pending), 'backup/x')] },
+    'warn OpenstackConfig ns/main is being deleted since 2026-01-01T10:00:00Z: MultiNIC is done, and these finalizers are left: backup/x',
+    /own these finalizers/,
+  ],
   'an operator that does not sync': [
     { sources: [aSource('Synced', '', undefined, '2026-01-01T09:00:00Z')] },
     'bad OpenstackConfig ns/main has not been synced since 2026-01-01T10:00:00Z: the next sync was due 2026-01-01T09:00:00Z',
@@ -348,3 +374,12 @@ for (const [name, [facts, said, remedy]] of Object.entries(cases))
     )
     assert.match(found[0]?.remedy ?? '', remedy)
   })
+
+test('an account that is refused while Viola fails is reported beside it', () => {
+  const cloud = { type: 'CloudReady', status: 'False', reason: 'KeystoneError' } as const
+  const found = findingsOf({ ...good, sources: [aSource('ViolaError', 'down', cloud)] }, 'ns', new Date())
+  assert.deepEqual(
+    found.filter(({ level }) => level === 'bad').map(({ what }) => what),
+    ['Viola (OpenstackConfig ns/main): ViolaError: down', 'OpenstackConfig ns/main: KeystoneError: '],
+  )
+})

@@ -4,9 +4,9 @@
  */
 import type { ConditionStatus } from '../../contract/node-config.ts'
 import { readyOf } from '../../contract/object.ts'
-import type { OpenstackConfig } from '../../contract/openstack-config.ts'
+import { type OpenstackConfig, openstackConfigFinalizer } from '../../contract/openstack-config.ts'
 import { reasonText } from '../../contract/reasons/catalogue.ts'
-import { type Finding, ok } from './finding.ts'
+import { type Finding, ok, some } from './finding.ts'
 
 /** In the order in which a sync calls them. */
 const services: readonly (readonly [name: string, errors: RegExp])[] = [
@@ -23,8 +23,35 @@ const maxLateMs = 5 * 60_000
 export function aboutSources(sources: readonly OpenstackConfig[] | undefined, now: Date): Finding[] {
   return (sources ?? []).flatMap(source => {
     const name = `OpenstackConfig ${source.metadata.namespace}/${source.metadata.name}`
-    return [...aboutSync(source, name, now), ...aboutBus(source, name)]
+    if (source.metadata.deletionTimestamp) return [aboutDeletion(source, name)]
+    return [...aboutSync(source, name, now), ...aboutCloud(source, name), ...aboutBus(source, name)]
   })
+}
+
+function aboutDeletion({ metadata, status }: OpenstackConfig, name: string): Finding {
+  const pending = status?.conditions?.find(({ type, status: is }) => type === 'RemovalPending' && is === 'True')
+  const { finalizers = [], deletionTimestamp } = metadata
+  const what = `${name} is being deleted since ${deletionTimestamp}`
+  const isOurs = finalizers.includes(openstackConfigFinalizer)
+  if (pending && isOurs) {
+    const remedy = reasonText('RemovalPending')?.remedy
+    return { level: 'bad', what: `${what}: ${pending.message}`, ...(remedy && { remedy }) }
+  }
+  if (isOurs) return { level: 'warn', what, remedy: 'check that the operator runs and is the leader' }
+  return {
+    level: 'warn',
+    what: `${what}: MultiNIC is done, and these finalizers are left: ${some(finalizers)}`,
+    remedy: 'check the programs that own these finalizers',
+  }
+}
+
+/** An error of Viola does not hide that of the account. */
+function aboutCloud({ status }: OpenstackConfig, name: string): Finding[] {
+  const failed = status?.conditions?.find(({ type, status: is }) => type === 'CloudReady' && is === 'False')
+  const { reason = '', message = '' } = failed ?? {}
+  if (!failed || reason === readyOf({ status })?.reason) return []
+  const remedy = reasonText(reason)?.remedy
+  return [{ level: 'bad', what: `${name}: ${reason}: ${message}`, ...(remedy && { remedy }) }]
 }
 
 function aboutSync({ status }: OpenstackConfig, name: string, now: Date): Finding[] {

@@ -156,6 +156,7 @@ export const en = {
   ready: 'Ready',
   notReady: 'not ready',
   notSynced: 'not synced yet',
+  beingDeleted: (since: string) => `being deleted, requested ${since}`,
   ignoredPorts: 'ignored ports',
   removalOnHold: 'removal on hold until you approve it',
   selected: 'selected',

@@ -151,6 +151,7 @@ export const ko: Messages = {
   ready: 'Ready',
   notReady: '준비되지 않음',
   notSynced: '아직 동기화되지 않음',
+  beingDeleted: since => `삭제 중(요청: ${since})`,
   ignoredPorts: '무시된 포트',
   removalOnHold: '승인 대기 중인 제거',
   selected: '선택됨',

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { aWrite } from '../../../test/support/inventory.ts'
 import type { InventoryRecord } from '../../contract/inventory.ts'
 import type { OpenstackConfig, OpenstackConfigStatus } from '../../contract/openstack-config.ts'
+import { reasonText } from '../../contract/reasons/catalogue.ts'
 import { en } from '../messages/en.ts'
 import { statusOf } from '../status.ts'
 import { changesOf } from './history-text.ts'
@@ -36,6 +37,9 @@ function aConfig(name: string, status?: OpenstackConfigStatus): OpenstackConfig 
     },
     ...(status && { status: { observedGeneration: 2, ...status } }),
   }
+}
+function aDeleted(config: OpenstackConfig): OpenstackConfig {
+  return { ...config, metadata: { ...config.metadata, deletionTimestamp: '2026-01-31T09:58:00Z' } }
 }
 const ready = { type: 'Ready', status: 'True' as const, reason: 'Synced', message: 'sent 1', lastTransitionTime: '' }
 const trees: Record<string, [InventoryRecord[], OpenstackConfig[], string[]]> = {
@@ -82,6 +86,35 @@ const trees: Record<string, [InventoryRecord[], OpenstackConfig[], string[]]> = 
       '      no subnet',
       '      → Set subnets, subnetIDs, subnetID or subnetName.',
     ],
+  ],
+  'a deletion that waits says since when and why, once': [
+    [],
+    [
+      aDeleted(
+        aConfig('main', {
+          conditions: [
+            { ...ready, status: 'False', reason: 'RemovalPending', message: 'viola: down' },
+            { ...ready, type: 'Degraded', reason: 'RemovalPending', message: 'viola: down' },
+            { ...ready, type: 'RemovalPending', reason: 'RemovalPending', message: 'viola: down' },
+            { ...ready, type: 'CloudReady', status: 'False', reason: 'KeystoneError', message: 'HTTP 401' },
+          ],
+        }),
+      ),
+    ],
+    [
+      'provider p1  0 nodes',
+      '└─ OpenstackConfig ns/main  not ready  being deleted, requested 2m ago',
+      ...['RemovalPending', 'KeystoneError'].flatMap((reason, at) => [
+        `      ${reason}: ${reasonText(reason)?.meaning}`,
+        `      ${['viola: down', 'HTTP 401'][at]}`,
+        `      → ${reasonText(reason)?.remedy}`,
+      ]),
+    ],
+  ],
+  'a removal that was on hold and is not any more is no problem': [
+    [],
+    [aConfig('main', { conditions: [ready, { ...ready, type: 'RemovalHeld', status: 'False', reason: 'Healthy' }] })],
+    ['provider p1  0 nodes', '└─ OpenstackConfig ns/main  Ready'],
   ],
   'a status of an older generation is not believed': [
     [],

@@ -31,6 +31,7 @@ function configBranch({ name, state, nodes }: ConfigView, options: RenderOptions
   const { paint, texts } = options
   const facts = state && [
     paint(readyTones[state.ready], texts[state.ready]),
+    state.deletedAt && paint('bad', texts.beingDeleted(ago(state.deletedAt, options))),
     state.ports && `${texts.ports} ${state.ports}`,
     state.lastSyncedAt && paint('dim', `${texts.synced} ${ago(state.lastSyncedAt, options)}`),
   ]
@@ -47,7 +48,11 @@ function configNotes(state: NonNullable<ConfigView['state']>, options: RenderOpt
   const { texts } = options
   const skipped = Object.entries(state.skipped ?? {}).map(([reason, count]) => `${count} ${reason}`)
   const { ready, reason, message } = state
-  const problems = state.problems.filter(one => one.reason !== reason || one.message !== message)
+  const shown = new Set([`${reason} ${message}`])
+  const problems = state.problems.filter(one => {
+    const text = `${one.reason} ${one.message}`
+    return !shown.has(text) && shown.add(text)
+  })
   return [
     ...(ready === 'notReady' ? reasonLines({ reason, message }, options) : []),
     ...problems.flatMap(problem => reasonLines(problem, options)),

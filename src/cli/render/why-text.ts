@@ -13,9 +13,13 @@ import { reasonLines } from './reason.ts'
 import { aligned } from './table.ts'
 
 export function whyLines({ nodes, verdicts }: Why, options: RenderOptions): string[] {
+  const delivered = new Set(nodes.flatMap(({ interfaces }) => interfaces.map(({ portId }) => portId)))
+  const { selected, notDelivered } = options.texts
   const blocks = [
     ...nodes.map(node => nodeLines(node, options)),
-    ...verdicts.map(one => verdictLines(one, options, options.texts.notDelivered)),
+    ...verdicts.map(one =>
+      verdictLines(one, options, one.portId !== undefined && delivered.has(one.portId) ? selected : notDelivered),
+    ),
   ]
   return blocks.flatMap((block, at) => (at === 0 ? block : ['', ...block]))
 }

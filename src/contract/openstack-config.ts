@@ -303,7 +303,9 @@ export const openstackConfigStatus = z
       description:
         'Numbers of removed interfaces. Another port of the VM gets such a number only if no other one is free, or if spec.subnets gives it that number.',
     }),
-    deliveredTo: place.optional().meta({ description: 'Cluster that this object delivers its nodes to.' }),
+    deliveredTo: place
+      .optional()
+      .meta({ description: 'Cluster that this object delivers its nodes to. Written before the first delivery.' }),
     leftBehind: z
       .array(place.extend({ nodes: z.int32().min(0) }))
       .max(10)

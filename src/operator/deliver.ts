@@ -8,7 +8,8 @@ import { messageOf } from '../runtime/errors.ts'
 import { giveWay } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { NodePlan } from './plan.ts'
-import { type NodeToWrite, type ViolaClient, ViolaError } from './viola-client.ts'
+import type { NodeToWrite, ViolaClient } from './viola-client.ts'
+import { ViolaError } from './viola-error.ts'
 
 export interface Delivery {
   /** With the spec hash that the cluster has now, if Viola reports it. */

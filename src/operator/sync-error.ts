@@ -4,7 +4,7 @@
 import type { SyncReason } from '../contract/reasons/catalogue.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { type CloudPart, isCloudError } from './cloud.ts'
-import { ViolaError } from './viola-client.ts'
+import { ViolaError } from './viola-error.ts'
 
 interface SyncErrorOptions extends ErrorOptions {
   retryAfterMs?: number | undefined

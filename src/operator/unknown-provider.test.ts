@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { OpenstackConfig } from '../contract/openstack-config.ts'
 import { SyncError, stage } from './sync-error.ts'
 import { withField } from './unknown-provider.ts'
-import { ViolaError } from './viola-client.ts'
+import { ViolaError } from './viola-error.ts'
 
 function aConfig(credentials: object): OpenstackConfig {
   return { metadata: { name: 'main', namespace: 'team' }, spec: { credentials } } as unknown as OpenstackConfig

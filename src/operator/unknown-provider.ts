@@ -5,7 +5,7 @@ import { type OpenstackConfig, providerIdOf } from '../contract/openstack-config
 import { namespaceOf } from './namespace-rules.ts'
 import type { Policy } from './policy.ts'
 import { SyncError } from './sync-error.ts'
-import { ViolaError } from './viola-client.ts'
+import { ViolaError } from './viola-error.ts'
 
 const maxShown = 20
 

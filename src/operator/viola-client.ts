@@ -9,6 +9,7 @@ import { fromWireInterfaces, type Interface, toWireInterface } from '../contract
 import { equalJson } from '../contract/json.ts'
 import { spellingsOf } from '../contract/machine.ts'
 import { isDotSegment } from '../contract/node-names.ts'
+import { fieldErrors, summaryOf } from '../contract/problem.ts'
 import { shownName, truncate } from '../contract/truncate.ts'
 import { withoutSlash } from '../contract/url.ts'
 import {
@@ -29,6 +30,7 @@ import { eventsIn } from '../http-client/event-stream.ts'
 import { giveWay } from '../runtime/event-loop.ts'
 import { shared } from '../runtime/shared-text.ts'
 import type { DeliveredNode } from './observed-state.ts'
+import { ViolaError } from './viola-error.ts'
 
 export interface ViolaClient {
   /** The node configs of this provider. Default: they are read. */
@@ -105,34 +107,6 @@ export interface PostOutcome {
 export type NodeToWrite = Omit<ViolaNodeConfig, 'interfaces'> & { interfaces: Interface[] }
 
 export type NodeToRemove = Pick<ViolaNodeConfig, 'nodeName' | 'instanceId'> & { expectedSpecHash: string }
-
-interface ViolaErrorOptions extends ErrorOptions {
-  status?: number
-  retryAfterMs?: number | undefined
-  knownProviders?: readonly string[] | undefined
-}
-
-/** Viola could not be reached, or refused a whole request. */
-export class ViolaError extends Error {
-  readonly status: number | undefined
-  /** How long Viola asked us to wait. */
-  readonly retryAfterMs: number | undefined
-  /** Viola has no cluster of this provider, and these that we may read. */
-  readonly knownProviders: readonly string[] | undefined
-
-  constructor(message: string, { status, retryAfterMs, knownProviders, ...options }: ViolaErrorOptions = {}) {
-    super(message, options)
-    this.name = 'ViolaError'
-    this.status = status
-    this.retryAfterMs = retryAfterMs
-    this.knownProviders = knownProviders
-  }
-
-  /** Viola refused the content: a smaller request may be accepted. */
-  get isAboutContent(): boolean {
-    return this.status !== undefined && [400, 413, 422].includes(this.status)
-  }
-}
 
 export interface ViolaOptions {
   http: Http
@@ -332,7 +306,10 @@ async function readPage(
 function readNode(item: unknown, known: KnownNode = () => ({})): DeliveredNode {
   const knownOnes = knownInterfaces(item, known)
   const parsed = violaNode.safeParse(knownOnes ? { ...(item as object), interfaces: [] } : item)
-  if (!parsed.success) throw unusable()
+  if (!parsed.success) {
+    const name = shownName(String((item as { nodeName?: unknown } | null)?.nodeName))
+    throw unusable(truncate(`: node ${name}: ${summaryOf(fieldErrors(parsed.error))}`, 500))
+  }
   const { interfaces, nodeName, instanceId, instanceName, specHash, generation, status, editedBy } = parsed.data
   const providerName = shownName(parsed.data.providerName ?? '')
   return {
@@ -370,8 +347,8 @@ function withSharedTexts(nic: Interface): Interface {
   return nic
 }
 
-function unusable(): ViolaError {
-  return new ViolaError('viola: the list of node configs has an unexpected format')
+function unusable(why = ''): ViolaError {
+  return new ViolaError(`viola: the list of node configs has an unexpected format${why}`)
 }
 
 /** A 404 with a problem document (an unknown provider) is an answer. Any other 404 means that the route does not exist. */

@@ -119,6 +119,16 @@ test('GET: an unreadable answer is not an empty cluster', async () => {
   await waitForReady(/^True /)
 })
 
+test('GET: a node config that cannot be read is named, and is no empty node', async () => {
+  const broken = { nodeName: 'worker-9', specHash: 'h', generation: 1, interfaces: [{ macAddress: 'x', mtu: 20 }] }
+  viola.fault = request =>
+    request.method === 'GET' ? { status: 200, body: { items: [broken], resourceVersion: '1' } } : undefined
+  await waitForReady(/^False ViolaError: viola: the list .* unexpected format: node worker-9: interfaces\[0\]\./)
+  assert.deepEqual(viola.delivered(), delivered)
+  viola.fault = () => undefined
+  await waitForReady(/^True /)
+})
+
 test('POST: any body with status 200 is accepted, and what was not stored is sent again', async () => {
   viola.fault = request =>
     request.method === 'POST' ? { status: 200, body: 'configmap/node-configs created' } : undefined

@@ -14,7 +14,8 @@ import type { Kube } from '../../kube/api.ts'
 import { messageOf } from '../../runtime/errors.ts'
 import type { UnsharedViola } from '../delivered-list.ts'
 import type { DeliveredNode } from '../observed-state.ts'
-import { type NodeToRemove, toViolaNode, type ViolaApi, type ViolaClient, ViolaError } from '../viola-client.ts'
+import { type NodeToRemove, toViolaNode, type ViolaApi, type ViolaClient } from '../viola-client.ts'
+import { ViolaError } from '../viola-error.ts'
 
 export interface Target {
   endpoint: string

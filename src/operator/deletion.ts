@@ -68,7 +68,7 @@ export async function release(
   // Nobody else deletes them later.
   const object = { config: keyOf(config), providerId: providerIdOf(config), verdicts: undefined }
   if (!(await deps.records.flush(context.log, object)) && !givesUp) {
-    await tell(config, deps, verdictsPendingText(config))
+    await report(config, deps, verdictsPendingText(config))
     return { after: retryMs }
   }
   await dropFinalizer(config, deps.kube)
@@ -88,7 +88,7 @@ async function wait(
   { problem, remains }: Left,
 ): Promise<Requeue> {
   const message = pendingText(config, problem, remains)
-  await tell(config, deps, message)
+  await report(config, deps, message)
   if (remains) {
     const object = { config: keyOf(config), providerId: providerIdOf(config) }
     await deps.records.flush(log, { ...object, verdicts: pendingVerdicts(remains, message) })
@@ -97,7 +97,7 @@ async function wait(
 }
 
 /** In an Event and in the status. */
-async function tell(config: OpenstackConfig, deps: DeletionDeps, message: string): Promise<void> {
+async function report(config: OpenstackConfig, deps: DeletionDeps, message: string): Promise<void> {
   deps.objectEvents.warn(config, 'RemovalPending', message)
   const { name, namespace, generation = 0 } = config.metadata
   const times = { generation, now: deps.now(), until: deadlineOf(config) }

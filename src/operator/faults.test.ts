@@ -13,13 +13,12 @@ import {
   setPortStatus,
 } from '../../sandbox/cloud/state.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
-import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
-import { type StubServer, startStubServer } from '../../test/openstack/stub-server.ts'
+import { startStubServer } from '../../test/openstack/stub-server.ts'
 import { clusterId, type OperatorEnvironment, startOperatorEnvironment } from '../../test/operator/environment.ts'
 import { removeValidationRules } from '../../test/operator/validation-rules.ts'
+import { startContrabassWithWrongPassword } from '../../test/operator/wrong-password.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { type OpenstackConfig, openstackConfigAnnotations, openstackConfigs } from '../contract/openstack-config.ts'
-import { type PlanAnswer, planPath } from '../contract/operator-api.ts'
 import { events, secrets } from '../kube/resources.ts'
 
 let environment: OperatorEnvironment
@@ -54,13 +53,6 @@ function edit(patch: object): Promise<OpenstackConfig> {
 
 const delivered = ['worker-1: multinic0=10.10.0.10']
 
-function startContrabassWithWrongPassword(): Promise<StubServer> {
-  const { user, provider } = environment.cloudState
-  const attributes = { adminId: user.name, adminPw: encrypted('wrong', provider.encryptKey), domain: user.domain }
-  const body = { data: { url: environment.cloud.urls.keystone, attributes } }
-  return startStubServer(() => ({ status: 200, body }))
-}
-
 /** Each is injected after one port was delivered. */
 const faults: Record<string, [inject: () => unknown, expected: RegExp]> = {
   'Contrabass fails': [
@@ -81,7 +73,7 @@ const faults: Record<string, [inject: () => unknown, expected: RegExp]> = {
   ],
   'the password is wrong': [
     async () => {
-      await using contrabass = await startContrabassWithWrongPassword()
+      await using contrabass = await startContrabassWithWrongPassword(environment)
       await edit({ spec: { settings: { contrabassEndpoint: contrabass.url } } })
       await waitForReady(/^False KeystoneError: /)
     },
@@ -152,44 +144,6 @@ const faults: Record<string, [inject: () => unknown, expected: RegExp]> = {
     /^False ConfigError: spec\.secrets\.contrabassEncryptKeySecretRef: Secret nowhere with a value for key k not found/,
   ],
 }
-
-async function cloudReady(): Promise<string> {
-  const found = (await environment.config()).status?.conditions?.find(one => one.type === 'CloudReady')
-  return found ? `${found.status} ${found.reason}: ${found.message}` : 'absent'
-}
-
-test('a wrong password is reported beside the error of Viola', async () => {
-  await using contrabass = await startContrabassWithWrongPassword()
-  await environment.startOperator()
-  await environment.create({ settings: { violaEndpoint: 'http://127.0.0.1:9', contrabassEndpoint: contrabass.url } })
-  await eventually(async () => assert.match(await cloudReady(), /^False KeystoneError: .*HTTP 401/), { within: 30_000 })
-  assert.match(await ready(), /^False ViolaError: /)
-  await edit({ spec: { settings: { contrabassEndpoint: environment.cloud.urls.contrabass } } })
-  await eventually(async () => assert.equal(await cloudReady(), 'True Healthy: the login to the cloud works'), {
-    within: 30_000,
-  })
-})
-
-test('a dry run reports an unknown cluster and a wrong password', async () => {
-  await environment.startOperator()
-  await eventually(() => assert.notEqual(environment.operatorUrl(), ''))
-  await using contrabass = await startContrabassWithWrongPassword()
-  const config = openstackConfigFor(environment.cloudState, {
-    ...{ name: 'main', vmNames: [worker.id], subnetIDs: [storage.id], clusterId: 'biz-l' },
-  })
-  config.spec.settings = { ...config.spec.settings, contrabassEndpoint: contrabass.url }
-  const answer = await fetch(`${environment.operatorUrl()}${planPath}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${environment.caller.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ ...config, metadata: { ...config.metadata, namespace } }),
-  })
-  const { error } = (await answer.json()) as PlanAnswer
-  assert.deepEqual([answer.status, error?.reason], [200, 'ProviderUnknown'])
-  assert.match(
-    error?.message ?? '',
-    /^spec\.credentials\.k8sProviderID: Viola knows no cluster biz-l; known clusters: biz-1, biz-2; KeystoneError: .*HTTP 401/,
-  )
-})
 
 async function force(): Promise<void> {
   await edit({ metadata: { annotations: { [openstackConfigAnnotations.forceReconcile]: String(Math.random()) } } })

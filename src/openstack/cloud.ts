@@ -180,6 +180,7 @@ export function createOpenStackCloud({ access, clients, pages, shown, now }: Ope
   const subnets = cached(({ neutron }, ids, signal) => neutron.subnets(ids, signal))
   const networks = cached(({ neutron }, ids, signal) => neutron.networks(ids, signal))
   const servers = cached(({ nova }, ids, signal) => nova.servers(ids, signal))
+  const serversWithTags = cached(({ nova }, ids, signal) => nova.serversWithTags(ids, signal))
   const byName = createListCache(now, found => (found.length === 1 ? cacheMs : absentCacheMs))
   const matching = createListCache(now, () => cacheMs)
   const portsOfFew = createJoinedCall(async ids =>
@@ -220,6 +221,7 @@ export function createOpenStackCloud({ access, clients, pages, shown, now }: Ope
     networks: (ids, signal) => networks.get(ids, signal),
     clockBehindMs: clock.behindMs,
     servers: (ids, signal) => servers.get(ids, signal),
+    serversWithTags: (ids, signal) => serversWithTags.get(ids, signal),
     seesServers: (ids, signal) => call(async ({ nova }) => (await nova.servers(ids, signal)).length > 0, signal),
     serversByName: (name, signal) =>
       byName.get(`server ${name}`, () => call(({ nova }) => nova.serversByName(name, signal), signal)),
@@ -233,11 +235,11 @@ export function createOpenStackCloud({ access, clients, pages, shown, now }: Ope
       return (await ensureLogin(signal)).bus
     },
     refresh() {
-      for (const cache of [subnets, networks, servers, byName, matching]) cache.forget()
+      for (const cache of [subnets, networks, servers, serversWithTags, byName, matching]) cache.forget()
       current = undefined
     },
     invalidate(changed) {
-      if (changed.servers) for (const cache of [servers, matching]) cache.forget()
+      if (changed.servers) for (const cache of [servers, serversWithTags, matching]) cache.forget()
       if (changed.networks) for (const cache of [subnets, networks]) cache.forget()
       if (changed.servers || changed.networks) byName.forget()
     },

@@ -2,14 +2,15 @@
  * Nova: names of servers, and the interfaces of a server. The microversion is pinned; the base one has all fields we read.
  */
 import * as z from 'zod'
-import type { Attachment, Server, ServerSelector } from '../operator/cloud.ts'
-import { matchesPattern, prefixOf } from './name-pattern.ts'
+import { isSelected, prefixOf, type ServerSelector } from '../contract/server-selector.ts'
+import type { Attachment, Server } from '../operator/cloud.ts'
 import { allPages, parsed, parsedPage, type Query, unusable } from './paging.ts'
 import type { Session } from './session.ts'
 
 export interface Nova {
   /** The servers that exist. A missing id means that Nova knows no such server. */
   servers(ids: readonly string[], signal?: AbortSignal): Promise<Server[]>
+  serversWithTags(ids: readonly string[], signal?: AbortSignal): Promise<Server[]>
   /** Exact matches only. */
   serversByName(name: string, signal?: AbortSignal): Promise<Server[]>
   /** Of the project of the token. */
@@ -22,9 +23,10 @@ export interface Nova {
 
 /** Ids, names and metadata are not longer. */
 const text = z.string().max(255)
+/** Every server has a name and metadata. An answer without them is half of one: the server would leave its selection. */
 const serverShape = z
-  .object({ id: text, name: text.nullish(), metadata: z.record(text, text).nullish() })
-  .transform((server): Server => ({ id: server.id, name: server.name ?? '', metadata: server.metadata ?? {} }))
+  .object({ id: text, name: text, metadata: z.record(text, text), tags: z.array(text).nullish() })
+  .transform(({ id, name, metadata, tags }): Server => ({ id, name, metadata, ...(tags && { tags }) }))
 const oneShape = z.object({ server: serverShape })
 const interfacesShape = z.object({
   interfaceAttachments: z.array(
@@ -58,7 +60,7 @@ const concurrency = 8
 
 export function createNova(session: Session): Nova {
   /** Undefined only when Nova itself answers 404 itemNotFound: a 404 of a proxy proves nothing. */
-  async function found(path: string, signal: AbortSignal | undefined, version = headers): Promise<unknown> {
+  async function found(path: string, signal: AbortSignal | undefined, version: Version = headers): Promise<unknown> {
     const accept = (status: number) => status === 200 || status === 404
     const { status, body } = await session.get('compute', { path, headers: version, signal, accept })
     if (status === 200) return body
@@ -66,15 +68,15 @@ export function createNova(session: Session): Nova {
     throw unusable('nova', 'HTTP 404 without itemNotFound: the answer is not from Nova')
   }
 
-  async function one(id: string, signal: AbortSignal | undefined): Promise<Server | undefined> {
+  async function one(id: string, signal: AbortSignal | undefined, version: Version): Promise<Server | undefined> {
     const path = `/servers/${encodeURIComponent(id)}`
-    const body = await found(path, signal)
+    const body = await found(path, signal, version)
     return body === undefined ? undefined : parsed('nova', 'a server', oneShape, body).server
   }
 
   function pages(
     query: Query,
-    { keep, maxItems, version = headers }: { keep: Keep; maxItems: number; version?: typeof headers },
+    { keep, maxItems, version = headers }: { keep: Keep; maxItems: number; version?: Version },
     signal: AbortSignal | undefined,
   ): Promise<Server[]> {
     const read = async (page: Query) => {
@@ -85,12 +87,16 @@ export function createNova(session: Session): Nova {
     return allPages({ service: 'nova', first: [...query, ['limit', String(pageSize)]], maxItems, read })
   }
 
-  async function oneByOne(ids: readonly string[], signal: AbortSignal | undefined): Promise<Server[]> {
+  async function oneByOne(
+    ids: readonly string[],
+    signal: AbortSignal | undefined,
+    version: Version,
+  ): Promise<Server[]> {
     const servers: Server[] = []
     const left = [...ids]
     const work = async () => {
       for (let id = left.shift(); id !== undefined; id = left.shift()) {
-        const server = await one(id, signal)
+        const server = await one(id, signal, version)
         if (server) servers.push(server)
       }
     }
@@ -98,20 +104,28 @@ export function createNova(session: Session): Nova {
     return servers
   }
 
+  async function serversById(
+    ids: readonly string[],
+    signal: AbortSignal | undefined,
+    version: Version,
+  ): Promise<Server[]> {
+    if (ids.length <= fewServers) return oneByOne(ids, signal, version)
+    const requested = new Set(ids)
+    const keep = ({ id }: Server) => requested.has(id)
+    const listed = await pages([], { keep, maxItems: ids.length, version }, signal)
+    const seen = new Set(listed.map(server => server.id))
+    // The list covers our project only and may be incomplete. Each server that it lacks is requested by id.
+    const rest = await oneByOne(
+      ids.filter(id => !seen.has(id)),
+      signal,
+      version,
+    )
+    return [...listed, ...rest]
+  }
+
   return {
-    async servers(ids, signal) {
-      if (ids.length <= fewServers) return oneByOne(ids, signal)
-      const requested = new Set(ids)
-      const keep = ({ id }: Server) => requested.has(id)
-      const listed = await pages([], { keep, maxItems: ids.length }, signal)
-      const seen = new Set(listed.map(server => server.id))
-      // The list covers our project only and may be incomplete. Each server that it lacks is requested by id.
-      const rest = await oneByOne(
-        ids.filter(id => !seen.has(id)),
-        signal,
-      )
-      return [...listed, ...rest]
-    },
+    servers: (ids, signal) => serversById(ids, signal, headers),
+    serversWithTags: (ids, signal) => serversById(ids, signal, tagHeaders),
 
     async serversByName(name, signal) {
       return pages(
@@ -121,16 +135,15 @@ export function createNova(session: Session): Nova {
       )
     },
 
-    async serversMatching({ namePattern = '*', metadata = {}, tags = [] }, signal) {
+    async serversMatching(selector, signal) {
+      const { namePattern = '*', tags = [] } = selector
       const prefix = prefixOf(namePattern)
       const query: Query = [
         ...(isAscii.test(prefix) ? named(`^${literal(prefix)}`) : []),
         ...(tags.length > 0 ? [['tags', tags.join()] satisfies Query[number]] : []),
       ]
       // Nova may compare names without regard to case, and most clouds do not filter by metadata.
-      const keep = (server: Server) =>
-        matchesPattern(namePattern, server.name) &&
-        Object.entries(metadata).every(([key, value]) => ownValue(server, key) === value)
+      const keep = (server: Server) => isSelected(server, selector)
       const version = tags.length > 0 ? tagHeaders : headers
       return pages(query, { keep, maxItems: maxSelected, version }, signal)
     },
@@ -151,6 +164,7 @@ export function createNova(session: Session): Nova {
   }
 }
 
+type Version = typeof headers
 type Keep = (server: Server) => boolean
 
 /** A database may compare other characters byte by byte. */
@@ -163,8 +177,4 @@ function named(pattern: string): Query {
 
 function literal(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-}
-
-function ownValue({ metadata }: Server, key: string): string | undefined {
-  return Object.hasOwn(metadata, key) ? metadata[key] : undefined
 }

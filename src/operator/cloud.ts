@@ -4,6 +4,7 @@
  * Another source of ports implements `Cloud` in a folder of its own and is opened in main.ts. Folders that implement it
  * import only types from this file.
  */
+import type { ServerSelector } from '../contract/server-selector.ts'
 
 export interface Port {
   id: string
@@ -55,14 +56,8 @@ export interface Server {
   id: string
   name: string
   metadata: Record<string, string>
-}
-
-/** Conditions on a server. All that are set must be met. */
-export interface ServerSelector {
-  /** Of the whole name: `*` stands for any characters, `?` for one. */
-  namePattern?: string | undefined
-  metadata?: Readonly<Record<string, string>> | undefined
-  tags?: readonly string[] | undefined
+  /** If they were asked for. */
+  tags?: readonly string[]
 }
 
 /** An interface of a server, as the compute service lists it. */
@@ -93,6 +88,7 @@ export interface Cloud {
   /** How far the clock that stamps ports is behind ours. 0 while it is right, ahead or unknown. */
   clockBehindMs(): number
   servers(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, Server>>
+  serversWithTags(ids: readonly string[], signal?: AbortSignal): Promise<Map<string, Server>>
   /** Whether at least one of these servers is visible. Never answered from a cache. */
   seesServers(ids: readonly string[], signal?: AbortSignal): Promise<boolean>
   serversByName(name: string, signal?: AbortSignal): Promise<Server[]>

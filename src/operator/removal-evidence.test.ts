@@ -99,6 +99,31 @@ for (const fault of ['noAddresses', 'noAddressField', 'noPort', 'noDevice', 'emp
     assert.deepEqual(await environment.deliveredTexts(), both)
   })
 
+for (const [condition, vmSelector] of Object.entries({
+  name: { namePattern: 'worker-*' },
+  metadata: { metadata: { cluster: 'a' } },
+  tags: { tags: ['multinic'] },
+}))
+  for (const fault of ['noServer', 'noServerFields'] as const)
+    test(`a VM that is selected by its ${condition} stays with the fault ${fault}, and leaves when it is so`, async () => {
+      worker.metadata = { cluster: 'a' }
+      worker.tags.push('multinic')
+      const older = { metadata: worker.metadata, tags: worker.tags, createdAt: new Date(0) }
+      for (let n = 2; n < 6; n++) Object.assign(addServer(environment.cloudState, `worker-${n}`), older)
+      const { vmNames: _, ...spec } = config.spec
+      config = { ...config, spec: { ...spec, vmSelector } }
+      await syncNow()
+      for (const ms of [1_000, 4_000, 6_000]) {
+        now += ms
+        const { error } = await syncNow(fault)
+        if (fault === 'noServer') assert.equal(error, undefined)
+        assert.deepEqual(await environment.deliveredTexts(), both)
+      }
+      Object.assign(worker, { name: 'retired-1', metadata: {}, tags: [] })
+      await syncNow()
+      assert.deepEqual(await environment.deliveredTexts(), [])
+    })
+
 test('a port without addresses in one answer while Nova fails: the verdict says what is waited for, and the next sync is near', async () => {
   environment.cloudState.faults.failing = ['nova']
   const result = await syncNow('noAddresses')

@@ -1,14 +1,15 @@
 /**
  * The VMs of an OpenstackConfig: those that vmNames lists, and those that vmSelector selects.
  *
- * A VM that was delivered and is no longer selected is looked up by its ID: an empty or incomplete list does not prove that
- * it left the selection.
+ * A VM that was delivered and that the list of selected servers lacks is read by its ID: only a server that does not meet the
+ * conditions has left the selection.
  */
 import { spellingsOf } from '../contract/machine.ts'
 import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
+import { isSelected, type ServerSelector } from '../contract/server-selector.ts'
 import type { ViolaClusterNode } from '../contract/viola.ts'
 import { giveWay } from '../runtime/event-loop.ts'
-import type { Cloud, Server, ServerSelector } from './cloud.ts'
+import type { Cloud, Server } from './cloud.ts'
 import type { SyncSettings } from './config.ts'
 import type { Vm } from './observed-state.ts'
 import { configError, SyncError, stage } from './sync-error.ts'
@@ -100,13 +101,15 @@ export async function observeVms(
   const vms = firstOfEach([...byId, ...byName, ...(matching ?? []).map(found)])
   const known = new Set(vms.map(vm => vm.id))
   const former = vmSelector ? deliveredVms().filter(id => !known.has(id)) : []
-  const left = matching && (await unlessNovaFails(() => cloud.servers(former, signal)))
+  const hasLeft = (server: Server) => hasConditions && !isSelected(server, conditions)
+  const read = conditions.tags?.length ? cloud.serversWithTags : cloud.servers
+  const left = matching && (await unlessNovaFails(() => read(former, signal)))
   for (const id of former) {
     const server = left?.get(id)
     if (!left) vms.push({ entry: id, id, state: 'unknown' })
     else if (!server) vms.push({ entry: id, id, state: 'notFound' })
     else if (!isNode(server)) vms.push({ ...found(server), hasLeft: 'cluster' })
-    else vms.push({ ...found(server), ...(hasConditions && { hasLeft: 'selector' }) })
+    else vms.push({ ...found(server), ...(hasLeft(server) && { hasLeft: 'selector' }) })
   }
   const nodesWithoutVm = (nodes?.items ?? []).filter(hasNoVm(matching && vms))
   return { vms, nodesWithoutVm, ...(vmsError && { vmsError }) }

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 export const halfAnswers = [
   ...['noAddresses', 'noAddressField', 'noSecurity', 'noPort', 'duplicated', 'reordered', 'noSubnet'],
   ...['stale', 'noLinks', 'sameNext', 'cutPage', 'emptyPage', 'noJson', 'noDevice', 'noNovaAddresses'],
+  ...['noServer', 'noServerFields'],
 ] as const
 export type HalfAnswer = (typeof halfAnswers)[number]
 
@@ -29,7 +30,7 @@ interface Clouds {
 }
 
 type Entry = Record<string, unknown>
-type Body = Record<string, unknown> & { ports?: Entry[]; subnets?: Entry[]; interfaceAttachments?: Entry[] }
+type Body = Record<string, unknown> & Partial<Record<'ports' | 'subnets' | 'interfaceAttachments' | 'servers', Entry[]>>
 
 const maxLagMs = 30_000
 
@@ -79,9 +80,13 @@ export async function startHalfAnswering(clouds: Clouds): Promise<HalfAnswering>
   }
 
   function changedBy(fault: HalfAnswer, body: Body, text: string, older: readonly string[]): string {
-    const { ports, subnets, interfaceAttachments } = body
+    const { ports, subnets, interfaceAttachments, servers } = body
     if (fault === 'noNovaAddresses' && interfaceAttachments)
       return JSON.stringify({ interfaceAttachments: some(interfaceAttachments, without('fixed_ips')) })
+    if (fault === 'noServer' && servers)
+      return JSON.stringify({ ...body, servers: servers.toSpliced(Math.floor(random() * servers.length), 1) })
+    if (fault === 'noServerFields' && servers)
+      return JSON.stringify({ ...body, servers: some(servers, without('name', 'metadata', 'tags')) })
     if (fault === 'noSubnet' && subnets) return JSON.stringify({ ...body, subnets: subnets.slice(1) })
     if (!ports) return text
     switch (fault) {

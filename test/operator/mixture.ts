@@ -60,6 +60,7 @@ export async function runMixture(
   )
   const selected = subnets.slice(0, 2)
   const servers = Array.from({ length: vms }, (_, n) => addServer(cloudState, `mixture-${seed}-${n}`))
+  for (const server of servers) server.tags = ['mixture']
   // Random IDs would order the ports differently in each run.
   const attach = (server: Server, subnet: Subnet) => {
     const digits = Math.floor(random() * 2 ** 24)
@@ -80,6 +81,7 @@ export async function runMixture(
   let config = await environment.create({
     name: `mixture-${seed}`,
     subnetIDs: selected.map(({ id }) => id),
+    ...(seed % 2 === 1 && { vmNames: undefined, vmSelector: { namePattern: `mixture-${seed}-*`, tags: ['mixture'] } }),
     settings: { openstackNeutronEndpoint: proxy.neutron, openstackNovaEndpoint: proxy.nova },
   })
   let parts = await openSyncDeps(environment, { now: () => ms, date })
@@ -127,7 +129,8 @@ export async function runMixture(
         await parts.close()
         parts = await openSyncDeps(environment, { now: () => ms, date })
       }
-      await syncOnce(random() < 0.5 ? noHints : hintsOf(changed), `step ${step} (${kind}, ${proxy.fault})`)
+      const hints = random() < 0.5 ? noHints : hintsOf(changed)
+      await syncOnce({ ...hints, servers: random() < 0.3 }, `step ${step} (${kind}, ${proxy.fault})`)
     }
     proxy.fault = undefined
     Object.assign(cloudState.faults, noFaults)

@@ -1,7 +1,7 @@
 /** Servers: by id, by name, by page; renamed, changed and deleted ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ServerSelector } from '../../../src/operator/cloud.ts'
+import type { ServerSelector } from '../../../src/contract/server-selector.ts'
 import { type CloudContext, unknownId } from './context.ts'
 
 export function serverCases(context: () => CloudContext): void {

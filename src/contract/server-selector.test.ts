@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { matchesPattern, prefixOf } from './name-pattern.ts'
+import { matchesPattern, prefixOf } from './server-selector.ts'
 
 const cases: [pattern: string, name: string, matches: boolean][] = [
   ['worker-*', 'worker-1', true],

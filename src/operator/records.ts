@@ -13,6 +13,7 @@ import { inventoryBatches, type PendingWrite } from './inventory-batches.ts'
 import { hasJob, type NodeRef, namesOf, recordOf, type Stages } from './inventory-record.ts'
 import { type DeliveredNode, identityOf } from './observed-state.ts'
 import type { NodePlan, Plan } from './plan.ts'
+import { putBatch } from './refused-batches.ts'
 import { type ObjectVerdicts, verdictChanges } from './verdict-changes.ts'
 
 export interface Recorder {
@@ -198,7 +199,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
         for (const batch of inventoryBatches(writes.values(), changes ?? [])) {
           await giveWay()
           if (!batch) continue
-          const answer = await recorder.put(batch.records, batch.verdicts)
+          const answer = await putBatch(recorder, batch, log)
           if (batch.verdicts.length > 0) isStored &&= answer
         }
         for (const [key, { digest }] of writes) sent.set(key, digest)

@@ -16,6 +16,7 @@ const ofServers: Readonly<Record<string, Selection | undefined>> = {
   'src/agent/killed.e2e.test.ts': { only: '^a run in which two NICs exchange their indexes' },
   'src/agent/take-over-killed.e2e.test.ts': undefined,
   'src/agent/take-over.e2e.test.ts': { except: '^F18: a NIC that an older agent' },
+  'src/controller/many-checks.e2e.test.ts': undefined,
   'src/controller/scale.e2e.test.ts': { only: '^killing the leader' },
   'src/inventory/postgres.e2e.test.ts': { except: '^after a failover' },
   'src/viola/real.e2e.test.ts': { except: '^(a POST of 500 nodes|a real API server accepts every body)' },

@@ -19,6 +19,7 @@ import {
 } from '../src/operator/write-policies.ts'
 import { violaApi } from '../src/viola/api.ts'
 import { callsPage, objectsPage } from './api-pages.ts'
+import { attackPages } from './attacks-page.ts'
 import { chartFiles, rules } from './chart.ts'
 import { cliPage } from './cli-page.ts'
 import { dockerfileTexts } from './dockerfile.ts'
@@ -75,6 +76,7 @@ const pages = [
   ...guestPages(readGuests()),
   ...kubernetesPages(readKubernetesRuns()),
   ...tokenAttackPages(),
+  ...attackPages(),
   ...nightlyPages(nightlyParts(0), readNightlyRuns()),
 ]
 for (const [path, text] of pages) files.set(path, text)

@@ -314,3 +314,21 @@ test('a fleet is sent in bounded requests, each VM with its verdicts', async () 
     for (const node of nodes) assert.ok(decided.includes(node.slice('node-'.length)), node)
   }
 })
+
+test('a clock that was ahead delays no verdicts after it is set back', async () => {
+  let now = Date.parse('2026-01-02T00:00:00Z')
+  const sent: number[] = []
+  const put = async (_: InventoryWrite[], verdicts: VerdictWrite[]) => {
+    if (verdicts.length > 0) sent.push(now)
+    return false
+  }
+  const records = createRecords({ put }, () => new Date(now))
+  const verdicts: Verdict[] = [{ vm: 'vm-1', portId: 'port-1', reason: 'NotSelected', message: '' }]
+  const flush = () => records.flush(silent, { config: 'a/b', providerId: 'biz', verdicts })
+  await flush()
+  await flush()
+  assert.equal(sent.length, 1)
+  now -= 24 * 3_600_000
+  await flush()
+  assert.equal(sent.length, 2)
+})

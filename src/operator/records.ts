@@ -68,7 +68,8 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   const sent = new Map<string, string>()
   /** By OpenstackConfig: the verdicts that the inventory has. */
   const stored = new Map<string, ObjectVerdicts>()
-  let verdictsFrom = 0
+  /** When the inventory did not store them. */
+  let unstoredAt = Number.NEGATIVE_INFINITY
   /** The objects of the last call: an unchanged cluster returns the same ones. */
   const noted = new Map<string, { node: DeliveredNode; isOnlyNode: boolean }>()
   let pending = new Map<string, PendingWrite & { digest: string }>()
@@ -116,7 +117,8 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   }
   /** Undefined if they are not to be sent now. */
   function changesOf(object: ObjectVerdicts | undefined): Iterable<VerdictWrite | undefined> | undefined {
-    if (!object || now().getTime() < verdictsFrom) return undefined
+    // The clock may be set back.
+    if (!object || Math.abs(now().getTime() - unstoredAt) < unstoredRetryMs) return undefined
     const known = stored.get(object.config)
     // An unchanged cloud returns the same verdicts.
     const isSame = known?.verdicts === object.verdicts && known?.providerId === object.providerId
@@ -207,7 +209,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
         // Also equal ones: the next sync finds the same objects, and does not compare them.
         if (isStored && object.verdicts) stored.set(object.config, object)
         else stored.delete(object.config)
-        if (!isStored) verdictsFrom = now().getTime() + unstoredRetryMs
+        if (!isStored) unstoredAt = now().getTime()
         return true
       } catch (error) {
         for (const [key, one] of writes) if (!pending.has(key)) pending.set(key, one)

@@ -5,7 +5,7 @@ import { root } from './sources.ts'
 
 export interface Proof {
   file: string
-  /** Of a test, of a case in a table of tests, or of a figure of a bench. A template is named as in the source. */
+  /** Of a test, of a case in a table of tests, or of a figure of a bench. A template is named as in the source, or with `…`. */
   name: string
 }
 
@@ -18,7 +18,8 @@ export function proofsIn(text: string): Proof[] {
 export function proofExists({ file, name }: Proof): boolean {
   const path = join(root, file)
   if (!existsSync(path)) return false
-  const text = readFileSync(path, 'utf8')
+  const source = readFileSync(path, 'utf8')
+  const text = name.includes('…') ? source.replaceAll(/\$\{[^}]*\}/g, '…') : source
   const isQuoted = (what: string, after: RegExp) =>
     ["'", '`'].some(quote =>
       text

@@ -201,7 +201,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
         for (const batch of inventoryBatches(writes.values(), changes ?? [])) {
           await giveWay()
           if (!batch) continue
-          const answer = await putBatch(recorder, batch, log)
+          const answer = await putBatch((...content) => recorder.put(...content), batch, log)
           if (batch.verdicts.length > 0) isStored &&= answer
         }
         for (const [key, { digest }] of writes) sent.set(key, digest)

@@ -6,19 +6,20 @@ import { ServiceError } from '../http-client/errors.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { InventoryBatch } from './inventory-batches.ts'
-import type { Recorder } from './records.ts'
+
+type Put = (records: InventoryBatch['records'], verdicts: InventoryBatch['verdicts']) => Promise<boolean>
 
 /** Reports whether the verdicts are stored. What is refused alone is logged, and is sent again when it changes. */
-export async function putBatch(recorder: Pick<Recorder, 'put'>, batch: InventoryBatch, log: Log): Promise<boolean> {
+export async function putBatch(put: Put, batch: InventoryBatch, log: Log): Promise<boolean> {
   try {
-    return await recorder.put(batch.records, batch.verdicts)
+    return await put(batch.records, batch.verdicts)
   } catch (error) {
     if (!(error instanceof ServiceError) || !contentStatuses.includes(error.status ?? 0)) throw error
     const halves = halvesOf(batch)
     if (halves.length === 0)
       log.error('the inventory refuses an entry', { ...subjectOf(batch), error: messageOf(error) })
     let isStored = true
-    for (const half of halves) isStored = (await putBatch(recorder, half, log)) && isStored
+    for (const half of halves) isStored = (await putBatch(put, half, log)) && isStored
     return isStored
   }
 }

@@ -3,7 +3,7 @@ import type { AttackSection } from './section.ts'
 
 const expired = 'test/attacks/expired-certificates.test.ts'
 
-export const doorAttacks: readonly AttackSection[] = [
+export const apiAttacks: readonly AttackSection[] = [
   {
     title: { en: 'HTTP APIs and the dashboard', ko: 'HTTP API와 대시보드' },
     attacks: [

@@ -11,9 +11,9 @@ export interface ServerSelector {
 }
 
 interface Selectable {
+  /** Empty if it is not known. */
   name: string
-  metadata: Readonly<Record<string, string>>
-  /** Undefined: they were not asked for. */
+  metadata?: Readonly<Record<string, string>> | undefined
   tags?: readonly string[] | undefined
 }
 
@@ -29,7 +29,16 @@ export function isSelected(
   )
 }
 
-function ownValue({ metadata }: Selectable, key: string): string | undefined {
+/** Whether the server has everything that the conditions are about. An answer without it says nothing about them. */
+export function isDecidable(server: Selectable, { namePattern, metadata = {}, tags = [] }: ServerSelector): boolean {
+  return (
+    (namePattern === undefined || server.name !== '') &&
+    (Object.keys(metadata).length === 0 || server.metadata !== undefined) &&
+    (tags.length === 0 || server.tags !== undefined)
+  )
+}
+
+function ownValue({ metadata = {} }: Selectable, key: string): string | undefined {
   return Object.hasOwn(metadata, key) ? metadata[key] : undefined
 }
 

@@ -23,10 +23,20 @@ export interface Nova {
 
 /** Ids, names and metadata are not longer. */
 const text = z.string().max(255)
-/** Every server has a name and metadata. An answer without them is half of one: the server would leave its selection. */
 const serverShape = z
-  .object({ id: text, name: text, metadata: z.record(text, text), tags: z.array(text).nullish() })
-  .transform(({ id, name, metadata, tags }): Server => ({ id, name, metadata, ...(tags && { tags }) }))
+  .object({
+    id: text,
+    name: text.nullish(),
+    metadata: z.record(text, text).nullish(),
+    tags: z.array(text).nullish(),
+  })
+  .transform(
+    ({ id, name, metadata, tags }): Server => ({
+      ...{ id, name: name ?? '' },
+      ...(metadata && { metadata }),
+      ...(tags && { tags }),
+    }),
+  )
 const oneShape = z.object({ server: serverShape })
 const interfacesShape = z.object({
   interfaceAttachments: z.array(

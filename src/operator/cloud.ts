@@ -54,9 +54,11 @@ export interface Network {
 
 export interface Server {
   id: string
+  /** Empty if the answer has none. */
   name: string
-  metadata: Record<string, string>
-  /** If they were asked for. */
+  /** Absent if the answer has none. */
+  metadata?: Readonly<Record<string, string>>
+  /** Absent if they were not asked for, or the answer has none. */
   tags?: readonly string[]
 }
 

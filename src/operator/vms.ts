@@ -6,7 +6,7 @@
  */
 import { spellingsOf } from '../contract/machine.ts'
 import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
-import { isSelected, type ServerSelector } from '../contract/server-selector.ts'
+import { isDecidable, isSelected, type ServerSelector } from '../contract/server-selector.ts'
 import type { ViolaClusterNode } from '../contract/viola.ts'
 import { giveWay } from '../runtime/event-loop.ts'
 import type { Cloud, Server } from './cloud.ts'
@@ -106,7 +106,7 @@ export async function observeVms(
   const left = matching && (await unlessNovaFails(() => read(former, signal)))
   for (const id of former) {
     const server = left?.get(id)
-    if (!left) vms.push({ entry: id, id, state: 'unknown' })
+    if (!left || (server && !isDecidable(server, conditions))) vms.push({ entry: id, id, state: 'unknown' })
     else if (!server) vms.push({ entry: id, id, state: 'notFound' })
     else if (!isNode(server)) vms.push({ ...found(server), hasLeft: 'cluster' })
     else vms.push({ ...found(server), ...(hasLeft(server) && { hasLeft: 'selector' }) })
@@ -142,6 +142,6 @@ function firstOfEach(vms: readonly Vm[]): Vm[] {
   })
 }
 
-function nodeNameOf({ metadata, name, id }: Server, metadataKey: string): string {
+function nodeNameOf({ metadata = {}, name, id }: Server, metadataKey: string): string {
   return (Object.hasOwn(metadata, metadataKey) && metadata[metadataKey]?.trim()) || name.trim() || id
 }

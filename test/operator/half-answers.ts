@@ -30,7 +30,8 @@ interface Clouds {
 }
 
 type Entry = Record<string, unknown>
-type Body = Record<string, unknown> & Partial<Record<'ports' | 'subnets' | 'interfaceAttachments' | 'servers', Entry[]>>
+type Body = Record<string, unknown> &
+  Partial<Record<'ports' | 'subnets' | 'interfaceAttachments' | 'servers', Entry[]>> & { server?: Entry }
 
 const maxLagMs = 30_000
 
@@ -80,13 +81,14 @@ export async function startHalfAnswering(clouds: Clouds): Promise<HalfAnswering>
   }
 
   function changedBy(fault: HalfAnswer, body: Body, text: string, older: readonly string[]): string {
-    const { ports, subnets, interfaceAttachments, servers } = body
+    const { ports, subnets, interfaceAttachments, servers, server } = body
     if (fault === 'noNovaAddresses' && interfaceAttachments)
       return JSON.stringify({ interfaceAttachments: some(interfaceAttachments, without('fixed_ips')) })
     if (fault === 'noServer' && servers)
       return JSON.stringify({ ...body, servers: servers.toSpliced(Math.floor(random() * servers.length), 1) })
-    if (fault === 'noServerFields' && servers)
-      return JSON.stringify({ ...body, servers: some(servers, without('name', 'metadata', 'tags')) })
+    const withoutFields = without('name', 'metadata', 'tags')
+    if (fault === 'noServerFields' && servers) return JSON.stringify({ ...body, servers: some(servers, withoutFields) })
+    if (fault === 'noServerFields' && server) return JSON.stringify({ server: withoutFields(server) })
     if (fault === 'noSubnet' && subnets) return JSON.stringify({ ...body, subnets: subnets.slice(1) })
     if (!ports) return text
     switch (fault) {

@@ -72,7 +72,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   let unstoredAt = Number.NEGATIVE_INFINITY
   /** The objects of the last call: an unchanged cluster returns the same ones. */
   const noted = new Map<string, { node: DeliveredNode; isOnlyNode: boolean }>()
-  let pending = new Map<string, PendingWrite & { digest: string }>()
+  let pending = new Map<string, PendingWrite & { providerId: string; digest: string }>()
   /** The nodes that a flush is sending, until it ends. */
   const flights = new Map<ReadonlyMap<string, unknown>, Promise<void>>()
   /** Counts what may change a record. */
@@ -112,7 +112,8 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
     const digest = digestOf(write)
     const before = pending.get(key)?.digest ?? sent.get(key)
     if (digest !== before) version++
-    if (sent.get(key) !== digest) pending.set(key, { instanceId: write.instanceId, build, digest })
+    if (sent.get(key) !== digest)
+      pending.set(key, { providerId: write.providerId, instanceId: write.instanceId, build, digest })
     else pending.delete(key)
   }
   /** Undefined if they are not to be sent now. */
@@ -197,20 +198,24 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       flights.set(writes, ended.promise)
       try {
         let isStored = true
+        const forbidden = new Set<string>()
         const changes = changesOf(object)
         for (const batch of inventoryBatches(writes.values(), changes ?? [])) {
           await giveWay()
           if (!batch) continue
-          const answer = await putBatch((...content) => recorder.put(...content), batch, log)
+          const answer = await putBatch((...content) => recorder.put(...content), batch, log, forbidden)
           if (batch.verdicts.length > 0) isStored &&= answer
         }
-        for (const [key, { digest }] of writes) sent.set(key, digest)
-        if (!object || !changes) return true
+        for (const [key, one] of writes) {
+          if (!forbidden.has(one.providerId)) sent.set(key, one.digest)
+          else if (!pending.has(key)) pending.set(key, one)
+        }
+        if (!object || !changes) return forbidden.size === 0
         // Also equal ones: the next sync finds the same objects, and does not compare them.
         if (isStored && object.verdicts) stored.set(object.config, object)
         else stored.delete(object.config)
         if (!isStored) unstoredAt = now().getTime()
-        return true
+        return forbidden.size === 0
       } catch (error) {
         for (const [key, one] of writes) if (!pending.has(key)) pending.set(key, one)
         // Some may be stored.

@@ -58,6 +58,35 @@ test('verdicts that the inventory refuses keep back neither the records nor the 
   assert.ok(!inventory.stored.includes('vm-2'))
 })
 
+test('a provider that the operator may not write keeps back no other one, and is sent again with the next sync', async () => {
+  const stored: string[] = []
+  let hasRight = false
+  const put = async (writes: InventoryWrite[], verdicts: VerdictWrite[]) => {
+    if (!hasRight && [...writes, ...verdicts].some(({ providerId }) => providerId === 'new')) throw refusal(403)
+    stored.push(...writes.map(({ providerId, nodeName }) => `${providerId} ${nodeName}`))
+    return true
+  }
+  const records = createRecords({ put }, () => new Date('2026-01-01T00:00:00Z'))
+  for (const provider of ['new', 'biz'])
+    for (const index of workers(250)) records.note(provider, { ...one, nodeName: `worker-${index}` }, 'new')
+  assert.equal(await records.flush(silent), false)
+  assert.deepEqual(
+    stored.toSorted(),
+    names(workers(250))
+      .map(name => `biz ${name}`)
+      .toSorted(),
+  )
+  stored.length = 0
+  hasRight = true
+  assert.equal(await records.flush(silent), true)
+  assert.deepEqual(
+    stored.toSorted(),
+    names(workers(250))
+      .map(name => `new ${name}`)
+      .toSorted(),
+  )
+})
+
 for (const status of [403, 500, 503])
   test(`after a ${status} everything is sent again`, async () => {
     const inventory = anInventory(['worker-1'], status)

@@ -1,6 +1,6 @@
 /**
- * An inventory refuses a whole batch for one entry, for example because it is older than the operator. The batch is halved
- * until only that entry is left out: it must not keep back the records of other nodes.
+ * An inventory refuses a whole batch for one entry, for example because it is older than the operator, or because the operator
+ * has no right to one provider. The batch is divided until only that is left out: it must not keep back the records of others.
  */
 import { ServiceError } from '../http-client/errors.ts'
 import { messageOf } from '../runtime/errors.ts'
@@ -9,19 +9,35 @@ import type { InventoryBatch } from './inventory-batches.ts'
 
 type Put = (records: InventoryBatch['records'], verdicts: InventoryBatch['verdicts']) => Promise<boolean>
 
-/** Reports whether the verdicts are stored. What is refused alone is logged, and is sent again when it changes. */
-export async function putBatch(put: Put, batch: InventoryBatch, log: Log): Promise<boolean> {
+/**
+ * Reports whether the verdicts are stored. What is refused alone is logged, and is sent again when it changes. Providers that
+ * the operator may not write are added to `forbidden`.
+ */
+export async function putBatch(put: Put, batch: InventoryBatch, log: Log, forbidden: Set<string>): Promise<boolean> {
   try {
     return await put(batch.records, batch.verdicts)
   } catch (error) {
-    if (!(error instanceof ServiceError) || !contentStatuses.includes(error.status ?? 0)) throw error
-    const halves = halvesOf(batch)
-    if (halves.length === 0)
+    const status = error instanceof ServiceError ? error.status : undefined
+    if (status !== 403 && !contentStatuses.includes(status ?? 0)) throw error
+    const parts = status === 403 ? byProvider(batch) : halvesOf(batch)
+    if (parts.length < 2) {
       log.error('the inventory refuses an entry', { ...subjectOf(batch), error: messageOf(error) })
+      if (status !== 403) return true
+      for (const { providerId } of [...batch.records, ...batch.verdicts]) forbidden.add(providerId)
+      return false
+    }
     let isStored = true
-    for (const half of halves) isStored = (await putBatch(put, half, log)) && isStored
+    for (const part of parts) isStored = (await putBatch(put, part, log, forbidden)) && isStored
     return isStored
   }
+}
+
+function byProvider({ records, verdicts }: InventoryBatch): InventoryBatch[] {
+  const providers = new Set([...records, ...verdicts].map(({ providerId }) => providerId))
+  return [...providers].map(provider => ({
+    records: records.filter(({ providerId }) => providerId === provider),
+    verdicts: verdicts.filter(({ providerId }) => providerId === provider),
+  }))
 }
 
 const contentStatuses = [400, 413, 422]

@@ -215,6 +215,18 @@ export const cloudAttacks: readonly AttackSection[] = [
         test: 'a record that the inventory refuses keeps back no other one, and is sent again only when it changes',
       },
       {
+        about: {
+          en: 'A provider that the operator may not write, among others',
+          ko: '다른 제공자에 섞인, operator에 쓰기 권한이 없는 제공자',
+        },
+        failed: {
+          en: 'the records of the other providers were not sent either',
+          ko: '다른 제공자의 기록도 보내지 않았습니다',
+        },
+        file: 'src/operator/refused-batches.test.ts',
+        test: 'a provider that the operator may not write keeps back no other one, and is sent again with the next sync',
+      },
+      {
         about: { en: 'A wrong entry in vmNames', ko: 'vmNames의 잘못된 항목' },
         file: 'src/operator/faults.test.ts',
         test: 'a wrong entry of vmNames degrades the object, and the others are delivered',

@@ -96,8 +96,16 @@ const subnetShape = z
       cidr: subnet.cidr,
       ...(subnet.gateway_ip && { gateway: subnet.gateway_ip }),
       routes: (subnet.host_routes ?? []).map(({ destination, nexthop }) => ({ destination, nexthop })),
+      ...unknownOf(subnet),
     }),
   )
+/** Neutron sends null and an empty list for what a subnet does not have. */
+function unknownOf(subnet: { gateway_ip?: unknown; host_routes?: unknown }): Pick<Subnet, 'unknown'> {
+  const fields = { gateway: subnet.gateway_ip, routes: subnet.host_routes }
+  const unknown = (['gateway', 'routes'] as const).filter(name => fields[name] === undefined)
+  return unknown.length > 0 ? { unknown } : {}
+}
+
 const networkShape = z
   .object({ id: field, name: text, mtu: z.int().nullish(), shared: z.boolean().nullish() })
   .transform(

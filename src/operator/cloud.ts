@@ -44,6 +44,8 @@ export interface Subnet {
   cidr: string
   gateway?: string
   routes: { destination: string; nexthop: string }[]
+  /** The answer says nothing about these, not even that there is none. */
+  unknown?: readonly ('gateway' | 'routes')[]
 }
 
 export interface Network {

@@ -124,6 +124,25 @@ for (const [condition, vmSelector] of Object.entries({
       assert.deepEqual(await environment.deliveredTexts(), [])
     })
 
+test('an answer without the gateway and the routes of a subnet keeps those of the interfaces, and one that has none removes them', async () => {
+  const gatewaysAndRoutes = async () =>
+    (await environment.nodes()).flatMap(({ spec }) =>
+      spec.interfaces.map(({ gateway, routes = [] }) => [gateway, routes.length]),
+    )
+  storage.hostRoutes = [{ destination: '10.99.0.0/16', nexthop: '10.10.0.9' }]
+  await syncNow()
+  const delivered = [0, 1].map(() => [storage.gatewayIp, 1])
+  assert.deepEqual(await gatewaysAndRoutes(), delivered)
+  await syncNow('noSubnetFields')
+  assert.deepEqual(await gatewaysAndRoutes(), delivered)
+  Object.assign(storage, { gatewayIp: null, hostRoutes: [] })
+  await syncNow()
+  assert.deepEqual(await gatewaysAndRoutes(), [
+    [undefined, 0],
+    [undefined, 0],
+  ])
+})
+
 test('a port without addresses in one answer while Nova fails: the verdict says what is waited for, and the next sync is near', async () => {
   environment.cloudState.faults.failing = ['nova']
   const result = await syncNow('noAddresses')

@@ -175,7 +175,7 @@ function withPrefix({ address, subnet }: { address: string; subnet: Subnet }): s
   return [formatCidr({ family: ip.family, address: ip, prefix: network.prefix })]
 }
 
-/** The interface of a port. An MTU that the cloud omits stays as delivered, and so do allowed address pairs. */
+/** The interface of a port. What the cloud omits stays as delivered: MTU, allowed address pairs, gateway and routes. */
 export function interfaceOf(
   index: number,
   port: Port,
@@ -187,6 +187,9 @@ export function interfaceOf(
   const network = networks.get(port.networkId)
   const mtu = network?.mtu ?? delivered?.mtu
   const pairs = port.portSecurity ? pairsBeyond(port, subnetsOf(port, subnets)) : delivered?.allowedAddressPairs
+  const before = delivered?.subnetId === subnet.id ? delivered : undefined
+  const gateway = subnet.unknown?.includes('gateway') ? before?.gateway : subnet.gateway
+  const routes = (subnet.unknown?.includes('routes') ? before?.routes : subnet.routes) ?? []
   // Under another number, the alias would promise what the name of the interface does not keep.
   const alias = index === match.index ? match.alias : undefined
   return {
@@ -198,8 +201,8 @@ export function interfaceOf(
     cidr: subnet.cidr,
     ...(mtu !== undefined && { mtu }),
     ...(addresses.length > 0 && { addresses }),
-    ...(subnet.gateway && { gateway: subnet.gateway }),
-    ...(subnet.routes.length > 0 && { routes: subnet.routes }),
+    ...(gateway && { gateway }),
+    ...(routes.length > 0 && { routes }),
     ...(pairs && pairs.length > 0 && { allowedAddressPairs: pairs }),
     networkId: port.networkId,
     subnetId: subnet.id,

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 export const halfAnswers = [
   ...['noAddresses', 'noAddressField', 'noSecurity', 'noPort', 'duplicated', 'reordered', 'noSubnet'],
   ...['stale', 'noLinks', 'sameNext', 'cutPage', 'emptyPage', 'noJson', 'noDevice', 'noNovaAddresses'],
-  ...['noServer', 'noServerFields'],
+  ...['noServer', 'noServerFields', 'noSubnetFields'],
 ] as const
 export type HalfAnswer = (typeof halfAnswers)[number]
 
@@ -89,6 +89,8 @@ export async function startHalfAnswering(clouds: Clouds): Promise<HalfAnswering>
     const withoutFields = without('name', 'metadata', 'tags')
     if (fault === 'noServerFields' && servers) return JSON.stringify({ ...body, servers: some(servers, withoutFields) })
     if (fault === 'noServerFields' && server) return JSON.stringify({ server: withoutFields(server) })
+    if (fault === 'noSubnetFields' && subnets)
+      return JSON.stringify({ ...body, subnets: subnets.map(without('gateway_ip', 'host_routes')) })
     if (fault === 'noSubnet' && subnets) return JSON.stringify({ ...body, subnets: subnets.slice(1) })
     if (!ports) return text
     switch (fault) {

@@ -134,6 +134,18 @@ export const cloudAttacks: readonly AttackSection[] = [
         test: 'a VM that is selected by its … stays with the fault …, and leaves when it is so',
       },
       {
+        about: {
+          en: 'A subnet without the fields of its gateway and routes',
+          ko: '게이트웨이와 경로 필드가 없는 서브넷',
+        },
+        failed: {
+          en: 'the gateway and the routes were removed from every NIC of the subnet',
+          ko: '그 서브넷의 모든 NIC에서 게이트웨이와 경로가 제거되었습니다',
+        },
+        file: evidence,
+        test: 'an answer without the gateway and the routes of a subnet keeps those of the interfaces, and one that has none removes them',
+      },
+      {
         about: { en: 'Such an answer while Nova fails', ko: 'Nova 장애 중에 이런 응답' },
         file: evidence,
         test: 'a port without addresses in one answer while Nova fails: the verdict says what is waited for, and the next sync is near',

@@ -31,6 +31,11 @@ export const nodeConfigAnnotations = {
   /** Start a check of the node now. */
   check: 'multinic.io/check',
   forceDelete: 'multinic.io/force-delete',
+  /**
+   * Seconds since 1970. On the namespace: clean up every node whose config is deleted until ten minutes after that time, also
+   * many at once or with their CRD. On a config: the same for it alone; Viola sets it before it deletes one.
+   */
+  approveDeletions: 'multinic.io/approve-deletions',
   /** On the namespace: run the agent again on every configured node. Each new value is a new request. */
   rolloutAgent: 'multinic.io/rollout-agent',
   /** The node is expected to match its spec already: the controller checks it first, and changes it only after approval. */

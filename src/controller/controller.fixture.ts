@@ -140,6 +140,7 @@ export function observedWith(values: ObservedValues = {}): Observed {
     jobs: [],
     rollout: { available: true, message: '' },
     cleanupSlot: { available: true, message: '' },
+    definition: 'served',
     policy: { drift: 'report', cleanupTimeoutMs: 600_000, jobTtlMs: 600_000 },
     ...rest,
   }

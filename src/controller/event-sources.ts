@@ -5,11 +5,11 @@
  * whose plan can change. All of them wake when the Node changes, or when another config starts to manage the node.
  */
 import { equalJson } from '../contract/json.ts'
-import { agentRolloutOf, type NodeConfig } from '../contract/node-config.ts'
+import { agentRolloutOf, type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
 import type { Change } from '../kube/informer.ts'
 import { keyOf, keyText } from '../kube/keys.ts'
 import type { Priority } from '../kube/queue.ts'
-import type { JobObject, NodeObject } from '../kube/types.ts'
+import type { JobObject, KubeObject, NodeObject } from '../kube/types.ts'
 import { type Caches, finishOf, nodeOf } from './caches.ts'
 import { jobAnnotations, jobLabels } from './job.ts'
 import { factsOf, instanceIdOf } from './machine.ts'
@@ -72,6 +72,7 @@ export function wakeOnEvents(caches: Caches, wake: (key: string, priority?: Prio
         old &&
         isPaused(object) === isPaused(old) &&
         agentRolloutOf(object) === agentRolloutOf(old) &&
+        approvalOf(object) === approvalOf(old) &&
         deletedAt === old.metadata.deletionTimestamp &&
         equalJson(object.metadata.labels, old.metadata.labels)
       if (type === 'updated' && isUnchanged) return
@@ -81,6 +82,10 @@ export function wakeOnEvents(caches: Caches, wake: (key: string, priority?: Prio
   return () => {
     for (const stop of stops) stop()
   }
+}
+
+function approvalOf({ metadata }: KubeObject): string | undefined {
+  return metadata.annotations?.[nodeConfigAnnotations.approveDeletions]
 }
 
 /** What decides which config manages a node. */

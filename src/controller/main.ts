@@ -20,6 +20,8 @@ import { openTracer } from '../telemetry/trace-export.ts'
 import { type Caches, configIndex, createCaches } from './caches.ts'
 import { type ControllerConfig, controllerConfig } from './config.ts'
 import { apiConfigWriter } from './config-writer.ts'
+import { createDefinitions } from './definitions.ts'
+import { createDeletions } from './deletions.ts'
 import { wakeOnEvents } from './event-sources.ts'
 import { healthApp } from './health.ts'
 import { createJobRates } from './job-rates.ts'
@@ -59,6 +61,8 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   const bizConfigs = bizConfigSourceFor(config, kube, apiCaches, log)
   const caches = bizConfigs ? { ...apiCaches, configs: bizConfigs.configs } : apiCaches
   const latest = createLatestState(caches)
+  const deletions = createDeletions(caches)
+  const definitions = createDefinitions(kube)
   const podStartErrors = createPodStartErrors(kube, config.namespace, log)
   const tracer = openTracer(config.tracing, {
     component: 'controller',
@@ -107,12 +111,12 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     )
     const configs = apiConfigWriter(kube)
     const reconcile = nodeConfigReconciler({
-      ...{ kube, latest, refused, rollout, podStartErrors, now, agent: config.agent },
+      ...{ kube, latest, refused, rollout, podStartErrors, definitions, now, agent: config.agent },
       serviceNetworks: followServiceNetworks(kube),
       caches,
       configs: bizConfigs ? entryWriter(kube, bizConfigs, configs) : configs,
       events: bizConfigs ? entryEvents(events, bizConfigs) : events,
-      sources: { caches, latest, rates, rollout, podStartErrors, agent: config.agent, policy },
+      sources: { caches, latest, rates, rollout, deletions, definitions, podStartErrors, agent: config.agent, policy },
       metrics: createControllerMetrics(metrics, now),
       traces: createTraces(tracer, now),
       setsNodeCondition: config.setsNodeCondition,

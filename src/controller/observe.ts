@@ -6,6 +6,8 @@ import type { Key } from '../kube/types.ts'
 import { agentJobFrom, jobFromOrphanedPod } from './agent-jobs.ts'
 import { type Caches, jobUidOf } from './caches.ts'
 import type { AgentSettings } from './config.ts'
+import type { Definitions } from './definitions.ts'
+import type { Deletions } from './deletions.ts'
 import { agentHashOf } from './job.ts'
 import type { JobRates } from './job-rates.ts'
 import type { LatestState } from './latest-state.ts'
@@ -22,6 +24,8 @@ export interface ObserveSources {
   latest: LatestState
   rollout: Pick<Rollout, 'slotFor' | 'checkLimitReached'>
   rates: JobRates
+  deletions: Deletions
+  definitions: Pick<Definitions, 'of'>
   podStartErrors: Pick<PodStartErrors, 'of'>
   agent: AgentSettings
   policy: Policy
@@ -29,7 +33,7 @@ export interface ObserveSources {
 
 /** Undefined when there is no such config. */
 export function observe(sources: ObserveSources, key: string, now: number): Observed | undefined {
-  const { caches, latest, rates, rollout, policy } = sources
+  const { caches, latest, rates, rollout, deletions, definitions, policy } = sources
   const config = latest.config(key)
   if (!config) return undefined
   const { node, otherMachine, twins } = findNode(caches, config)
@@ -48,6 +52,11 @@ export function observe(sources: ObserveSources, key: string, now: number): Obse
     },
     get cleanupSlot() {
       return rollout.slotFor(key, now, { despiteFailures: true })
+    },
+    definition: definitions.of(config, now),
+    deletionApproval: deletions.approval(),
+    get isOneOfMany() {
+      return deletions.isOneOfMany(config)
     },
     namespaceDeleting: isNamespaceDeleting(caches),
     namespacePaused: caches.namespaces.list().some(isPaused),

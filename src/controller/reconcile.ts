@@ -17,6 +17,7 @@ import { explain } from '../runtime/errors.ts'
 import { createBucket } from '../runtime/token-bucket.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type ApplyDeps, apply, isNamespaceTerminating } from './apply.ts'
+import type { Definitions } from './definitions.ts'
 import { firstAddresses } from './machine.ts'
 import type { ControllerMetrics } from './metrics.ts'
 import { nextNodeConditions } from './node-condition.ts'
@@ -40,6 +41,7 @@ export interface ReconcileDeps extends ApplyDeps {
   sources: ObserveSources
   rollout: Rollout
   podStartErrors: PodStartErrors
+  definitions: Definitions
   events: EventRecorder
   metrics: ControllerMetrics
   traces: Traces
@@ -51,17 +53,19 @@ export interface ReconcileDeps extends ApplyDeps {
 }
 
 export function nodeConfigReconciler(options: ReconcileDeps): Reconcile {
-  const { sources, rollout, now, podStartErrors, metrics } = options
+  const { sources, rollout, now, podStartErrors, definitions, metrics } = options
   const deps = { ...options, events: rateLimited(options.events, now) }
   return async (key, { log, waited }) => {
     const startedAt = now().getTime()
     metrics.dequeued(waited)
     if (!sources.latest.config(key)) return deleteExpiredJobs(deps, parseKey(key), startedAt)
     const first = observe(sources, key, startedAt)
-    const mustRead = podStartErrors.areDue(first?.jobs ?? [], startedAt)
-    if (mustRead) await podStartErrors.readEvents(startedAt)
+    const lacksEvents = podStartErrors.areDue(first?.jobs ?? [], startedAt)
+    const lacksDefinition = first !== undefined && definitions.isDue(first.config, startedAt)
+    if (lacksEvents) await podStartErrors.readEvents(startedAt)
+    if (lacksDefinition) await definitions.read(startedAt)
     // No await between observe and reserve, not even a resolved one: two configs would get the same slot.
-    const observed = mustRead ? observe(sources, key, now().getTime()) : first
+    const observed = lacksEvents || lacksDefinition ? observe(sources, key, now().getTime()) : first
     const plan = observed ? planNodeConfig(observed) : { steps: [] }
     rollout.setWaiting(key, plan.queued === true)
     for (const step of plan.steps) {

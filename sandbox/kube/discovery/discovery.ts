@@ -7,6 +7,7 @@ import type { Fields } from '../json.ts'
 import { apiVersion, type Kind, type KindVersion } from '../kinds/kinds.ts'
 
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
+const terminatingVerbs = ['delete', 'deletecollection', 'get', 'list', 'watch']
 const subresourceVerbs = ['get', 'patch', 'update']
 
 interface Served {
@@ -72,7 +73,7 @@ export function resourceList(kinds: readonly Kind[], group: string, version: str
       singularName: kind.singular,
       namespaced: kind.namespaced,
       kind: kind.kind,
-      verbs,
+      verbs: kind.terminating ? terminatingVerbs : verbs,
       ...(kind.shortNames.length > 0 && { shortNames: kind.shortNames }),
       ...(kind.categories.length > 0 && { categories: kind.categories }),
       storageVersionHash: '',
@@ -131,7 +132,7 @@ function discovered([kind, version]: [Kind, KindVersion]): Fields {
     responseKind,
     scope: kind.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: kind.singular,
-    verbs,
+    verbs: kind.terminating ? terminatingVerbs : verbs,
     ...(kind.shortNames.length > 0 && { shortNames: kind.shortNames }),
     ...(kind.categories.length > 0 && { categories: kind.categories }),
     subresources: subresources(kind, version).map(([subresource, itsVerbs]) => ({

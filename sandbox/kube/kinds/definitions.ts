@@ -128,6 +128,7 @@ export function kindFromDefinition(definition: ApiObject): Kind {
     categories: listOf(names['categories']).map(textOf),
     namespaced: spec['scope'] === 'Namespaced',
     custom: true,
+    ...(definition.metadata.deletionTimestamp && { terminating: true }),
     versions: [...stored, ...others].map(versionOf),
     behaviour: { generation: true },
     selectableFields: listOf(stored[0]?.['selectableFields']).map(one => textOf(recordOf(one)['jsonPath']).slice(1)),

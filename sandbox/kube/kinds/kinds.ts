@@ -53,6 +53,8 @@ export interface Kind extends ResourceType {
   categories: readonly string[]
   namespaced: boolean
   custom: boolean
+  /** Its definition is being deleted: objects can no longer be created. */
+  terminating?: true
   /** Storage version first. */
   versions: readonly KindVersion[]
   behaviour: Behaviour

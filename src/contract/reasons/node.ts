@@ -85,6 +85,17 @@ export const nodeReasons = {
       '편한 시간에 multinic rollout agent를 실행하십시오. 현재 agent가 중단 없이 노드를 다시 구성합니다.',
     ],
   },
+  DeletionHeld: {
+    class: 'attention',
+    en: [
+      'At least three MultiNicNodeConfigs, and more than a fifth of all, were deleted within ten minutes. Nothing is removed from the nodes until you approve it.',
+      'If the deletion is intended, run kubectl annotate namespace multinic-system multinic.io/approve-deletions="$(date +%s)" --overwrite with the namespace of the controller. If not, set the annotation multinic.io/force-delete=true on each of these objects: the interfaces stay on the nodes, and you can create the objects again.',
+    ],
+    ko: [
+      'MultiNicNodeConfig가 10분 안에 3개 이상, 전체의 5분의 1을 넘게 삭제되었습니다. 승인할 때까지 노드에서 아무것도 제거하지 않습니다.',
+      '의도한 삭제이면 controller의 네임스페이스를 지정하여 kubectl annotate namespace multinic-system multinic.io/approve-deletions="$(date +%s)" --overwrite를 실행하십시오. 아니면 해당 오브젝트마다 어노테이션 multinic.io/force-delete=true를 지정하십시오. 인터페이스는 노드에 남고 오브젝트를 다시 생성할 수 있습니다.',
+    ],
+  },
   DuplicateNode: {
     class: 'attention',
     en: ['An older MultiNicNodeConfig names the same node.', 'Delete one of the two.'],

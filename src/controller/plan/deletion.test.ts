@@ -1,6 +1,6 @@
 import type { AgentReport } from '../../contract/agent-report.ts'
 import { aConfig, aJob, aNode, anEndedJob, machine, start } from '../controller.fixture.ts'
-import { configured, jobName, type PlanCase, testPlans } from './plan.fixture.ts'
+import { aStatus, configured, jobName, type PlanCase, testPlans } from './plan.fixture.ts'
 import type { Step } from './step.ts'
 
 const deleted = (secondsAgo = 5, annotations?: Record<string, string>) =>
@@ -13,6 +13,11 @@ const deleted = (secondsAgo = 5, annotations?: Record<string, string>) =>
   })
 const config = deleted()
 const used = { ...config, status: configured }
+const held = { ...config, status: aStatus('Pending', 'DeletionHeld', 60) }
+const heldText =
+  'more than a fifth of the MultiNicNodeConfigs are deleted at once, and the interfaces stay on the node until you approve it: kubectl annotate namespace multinic-system multinic.io/approve-deletions="$(date +%s)" --overwrite'
+const again = '(requeue after 60s)'
+const seconds = (after: number) => `${start / 1_000 + after}`
 const full = { available: false, message: 'other nodes are changing' }
 const running = aJob(config, { action: 'cleanup' })
 const unstartable = aJob(config, {
@@ -38,6 +43,84 @@ const release = (reason: (Step & { do: 'removeFinalizer' })['reason'], message: 
 
 const cases: Record<string, PlanCase> = {
   'a deleted config gets a cleanup Job': [{}, 'no status update (requeue after 2s)', createJob(0)],
+  'a config that was deleted just now waits for those that are deleted with it': [
+    { config: deleted(1), isOneOfMany: true },
+    'no status update (requeue after 1s)',
+  ],
+  'a clock of the API server that is ahead delays no cleanup': [
+    { config: deleted(-60) },
+    'no status update (requeue after 2s)',
+    createJob(0),
+  ],
+  'before the API server was asked about the CRD, nothing is removed': [
+    { definition: undefined },
+    'no status update (requeue after 0.5s)',
+  ],
+  'one of many deletions waits for approval': [{ isOneOfMany: true }, `Pending DeletionHeld: ${heldText} ${again}`],
+  'one that is held stays held, however few the others are': [
+    { config: held },
+    `Pending DeletionHeld: ${heldText} ${again}`,
+  ],
+  'it is never given up, also on a node that is unreachable or paused': [
+    {
+      config: { ...held, metadata: deleted(7_200, { 'multinic.io/paused': 'true' }).metadata },
+      node: aNode({ reachable: false }),
+    },
+    `Pending DeletionHeld: ${heldText} ${again}`,
+  ],
+  'an approval that is no time is named': [
+    { isOneOfMany: true, deletionApproval: 'yes' },
+    `Pending DeletionHeld: ${heldText}; yes is no time in seconds since 1970 ${again}`,
+  ],
+  'an approval of an earlier deletion does not count': [
+    { isOneOfMany: true, deletionApproval: seconds(-606) },
+    `Pending DeletionHeld: ${heldText} ${again}`,
+  ],
+  'an approval covers what is deleted until ten minutes after it': [
+    { isOneOfMany: true, deletionApproval: seconds(-605) },
+    'no status update (requeue after 2s)',
+    createJob(0),
+  ],
+  'Viola approves the deletion that it makes': [
+    { config: deleted(0, { 'multinic.io/approve-deletions': seconds(0) }), isOneOfMany: true, definition: undefined },
+    'no status update (requeue after 2s)',
+    createJob(0),
+  ],
+  'the cleanup timeout begins with the approval': [
+    {
+      config: { ...held, metadata: deleted(7_200).metadata },
+      deletionApproval: seconds(-60),
+      node: aNode({ reachable: false }),
+    },
+    'Pending NodeUnreachable: node w1 is unreachable: its Ready condition is Unknown (requeue after 540s)',
+  ],
+  'a cleanup that has started goes on': [
+    { jobs: [running], isOneOfMany: true, definition: 'terminating' },
+    `InProgress Removing: ${running.name} is running (requeue after 595s)`,
+  ],
+  'interfaces that are deleted with their CRD stay on the node, also when they were held': [
+    { config: held, definition: 'terminating' },
+    'no status update',
+    release(
+      'Released',
+      'the CustomResourceDefinition is being deleted, and nobody approved the removal: the interfaces stay on the node',
+    ),
+  ],
+  'they are removed if that was approved': [
+    { definition: 'terminating', deletionApproval: seconds(-60) },
+    'no status update (requeue after 2s)',
+    createJob(0),
+  ],
+  'a node that is gone needs no approval': [
+    { config: held, node: undefined },
+    'no status update',
+    release('NodeNotFound', 'node w1 no longer exists: nothing to clean up'),
+  ],
+  'a held deletion that is to leave the interfaces needs no approval': [
+    { config: { ...held, metadata: deleted(5, { 'multinic.io/force-delete': 'true' }).metadata } },
+    'no status update',
+    release('Released', 'annotation multinic.io/force-delete is set: the interfaces stay on the node'),
+  ],
   'a cleanup of a configured node takes a slot': [
     { config: used },
     'no status update (requeue after 2s)',

@@ -16,7 +16,8 @@ import {
   waitForRunningAgent,
 } from './agent-job.ts'
 import { pausedBy, wasConfigured } from './config-status.ts'
-import { cleanupSlotMs, nicMissingDelay, successorDelayMs } from './delays.ts'
+import { cleanupSlotMs, definitionRetryMs, deletionSettleMs, heldDeletionMs, nicMissingDelay, successorDelayMs } from './delays.ts'
+import { approvalOf, heldMessage, isHeld } from './deletion-hold.ts'
 import type { AgentJob, Observed } from './observed.ts'
 import { requestedOf } from './requested.ts'
 import { type Plan, pending, type Reason } from './step.ts'
@@ -40,7 +41,9 @@ export function planDeletion(observed: Observed): Plan {
   const successor = observed.duplicates.find(duplicate => !duplicate.deleting)
   const ended = endedJobsOf(observed)
   const job = newestJob(observed.jobs.filter(one => one.configUid === uid && one.action === 'cleanup'))
-  const timeLeft = startOf(job, Date.parse(deletionTimestamp)) + policy.cleanupTimeoutMs - now
+  const deletedAt = Date.parse(deletionTimestamp)
+  const approvedAt = approvalOf(config, observed.deletionApproval)
+  const timeLeft = startOf(job, Math.max(deletedAt, approvedAt ?? deletedAt)) + policy.cleanupTimeoutMs - now
   if (successor) {
     const message = `${successor.name} names the same node ${nodeName} and takes over its interfaces`
     if (successor.hasFinalizer || timeLeft <= 0) return release('Released', message, ended)
@@ -59,6 +62,10 @@ export function planDeletion(observed: Observed): Plan {
   if (!node) return release('NodeNotFound', `node ${nodeName} no longer exists: nothing to clean up`)
 
   if (job && verdictOf(job) === 'Removed') return release('Removed', `interfaces removed from node ${node.name}`, ended)
+  if (!job && approvedAt === undefined) {
+    const plan = beforeApproval(observed, deletedAt)
+    if (plan) return plan
+  }
   const running = newestJob(observed.jobs.filter(one => one.phase !== 'ended' && one !== job))
   const paused = pausedBy(observed)
   // The Go implementation recorded no time.
@@ -92,6 +99,20 @@ export function planDeletion(observed: Observed): Plan {
   return again()
 }
 
+/** Undefined for a cleanup that needs no approval. */
+function beforeApproval(observed: Observed, deletedAt: number): Plan | undefined {
+  const { config, definition, now } = observed
+  if (definition === 'terminating') return release('Released', definitionDeletingMessage)
+  const settlesIn = deletedAt + deletionSettleMs - now
+  // More than the delay: the clock of the API server is ahead of ours.
+  const isSettling = settlesIn > 0 && settlesIn <= deletionSettleMs
+  if (isSettling || definition === undefined)
+    return { steps: [], requeueAfterMs: isSettling ? settlesIn : definitionRetryMs }
+  if (!isHeld(config) && !observed.isOneOfMany) return undefined
+  const message = heldMessage(config.metadata.namespace ?? '', observed.deletionApproval)
+  return pending(observed, 'DeletionHeld', message, heldDeletionMs)
+}
+
 /** When the first cleanup could start: it may have waited for a slot, which is no reason to give up. */
 function startOf(job: AgentJob | undefined, deletedAt: number): number {
   if (!job) return deletedAt
@@ -101,6 +122,9 @@ function startOf(job: AgentJob | undefined, deletedAt: number): number {
 
 export const namespaceDeletingMessage =
   'the namespace is being deleted, so no agent can clean up: the interfaces stay on the node'
+
+const definitionDeletingMessage =
+  'the CustomResourceDefinition is being deleted, and nobody approved the removal: the interfaces stay on the node'
 
 function within(timeLeft: number, plan: Plan): Plan {
   return { ...plan, requeueAfterMs: Math.min(timeLeft, plan.requeueAfterMs ?? timeLeft) }

@@ -29,6 +29,12 @@ export interface Observed {
   namespacePaused?: boolean
   /** The namespace is being deleted: the API server rejects every create in it. */
   namespaceDeleting?: boolean
+  /** Whether the API server still serves the kind of a deleted config; undefined before it was asked. */
+  definition?: 'served' | 'terminating' | undefined
+  /** The annotation on the namespace that approves deletions. */
+  deletionApproval?: string | undefined
+  /** The config is one of many that are deleted at once. */
+  isOneOfMany?: boolean
   /** The maximum number of check Jobs is running. */
   checkLimitReached?: boolean
   /** The cluster has had its share of checks for drift, or of retries, for now. */

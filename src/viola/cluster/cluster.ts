@@ -6,9 +6,9 @@
  */
 import { createHash } from 'node:crypto'
 import { nameFields } from '../../contract/interfaces.ts'
-import { type NodeConfig, nodeConfigs } from '../../contract/node-config.ts'
+import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../../contract/node-config.ts'
 import type { KubeClient } from '../../kube/client.ts'
-import { kubeErrorIn } from '../../kube/errors.ts'
+import { isRetryable, kubeErrorIn } from '../../kube/errors.ts'
 import { type Change, createInformer } from '../../kube/informer.ts'
 import { retry } from '../../runtime/retry.ts'
 import type { Log } from '../../telemetry/log.ts'
@@ -117,6 +117,17 @@ export function openCluster({
     else written.set(name, { object, uid: (object ?? cached)?.metadata.uid, at: now() })
   }
 
+  /** The operator holds removals itself: the controller must not hold them a second time. */
+  async function approveDeletion(name: string, uid: string | undefined): Promise<void> {
+    const annotations = { [nodeConfigAnnotations.approveDeletions]: `${Math.floor(Date.now() / 1_000)}` }
+    try {
+      await kube.patch(nodeConfigs, { namespace, name }, { metadata: { annotations, ...(uid && { uid }) } })
+    } catch (error) {
+      // An object that a newer schema rejects can still be deleted.
+      if (isRetryable(error)) throw error
+    }
+  }
+
   const read = async (name: string) => ifValid(await breaker.run(() => kube.get(nodeConfigs, { namespace, name })))
 
   return {
@@ -147,6 +158,7 @@ export function openCluster({
       return object
     },
     async remove({ metadata: { name, uid } }) {
+      await breaker.run(() => approveDeletion(name, uid))
       await breaker.run(() => kube.delete(nodeConfigs, { namespace, name }, uid ? { uid } : {}))
       remember(name, await read(name))
     },

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { nodeConfigs } from '../../../src/contract/node-config.ts'
 import { isConflict, isForbidden } from '../../../src/kube/errors.ts'
 import { collectionPath, objectPath } from '../../../src/kube/paths.ts'
-import { namespaces, pods, secrets } from '../../../src/kube/resources.ts'
-import type { KubeObject } from '../../../src/kube/types.ts'
+import { crds, namespaces, pods, secrets } from '../../../src/kube/resources.ts'
+import type { KubeObject, Resource } from '../../../src/kube/types.ts'
 import { eventually } from '../../support/eventually.ts'
 import { aNodeConfig, type KubeContext, present, rejection } from './context.ts'
 
@@ -194,5 +194,39 @@ export function deletionCases(context: () => KubeContext): void {
     assert.ok(error.details?.causes?.some(cause => cause.reason === 'NamespaceTerminating'))
     await kube.patch(nodeConfigs, key, { metadata: { finalizers: null } })
     await eventually(async () => assert.equal(await kube.get(namespaces, { name: namespace }), undefined), soon)
+  })
+
+  test('a CRD that is being deleted lets its objects end, and no new ones begin', slow, async () => {
+    const { kube, namespace, name } = context()
+    const group = `${name()}.example.com`
+    const widgets: Resource = { group, version: 'v1', kind: 'Widget', plural: 'widgets', namespaced: true }
+    const definition = { name: `widgets.${group}` }
+    const spec = {
+      ...{ group, scope: 'Namespaced', names: { plural: 'widgets', kind: 'Widget' } },
+      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+    }
+    const kind = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' }
+    await kube.create(crds, { ...kind, metadata: definition, spec } as KubeObject)
+    const aWidget = (name: string): KubeObject => ({
+      apiVersion: `${group}/v1`,
+      kind: 'Widget',
+      metadata: { name, namespace, finalizers: ['multinic.io/hold'] },
+    })
+    const verbs = async () => {
+      const { body } = await kube.raw('GET', `/apis/${group}/v1`)
+      const { resources } = body as { resources: { name: string; verbs: string[] }[] }
+      return resources.find(one => one.name === 'widgets')?.verbs
+    }
+    const key = { namespace, name: 'last' }
+    await eventually(() => kube.create(widgets, aWidget('last')), soon)
+    await eventually(async () => assert.ok((await verbs())?.includes('create')), soon)
+    await kube.delete(crds, definition)
+    await eventually(async () => assert.ok((await present(kube, widgets, key)).metadata.deletionTimestamp), soon)
+    await eventually(async () => assert.equal((await verbs())?.includes('create'), false), soon)
+    const error = await rejection(kube.create(widgets, aWidget('late')))
+    assert.equal(error.status, 405)
+    assert.match(error.message, /create not allowed while custom resource definition is terminating/)
+    await kube.patch(widgets, key, { metadata: { finalizers: null } })
+    await eventually(async () => assert.equal(await kube.get(crds, definition), undefined), soon)
   })
 }

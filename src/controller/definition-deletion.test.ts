@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import { type ControllerCluster, inputOf, startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { crdOf, kinds } from '../contract/crd.ts'
-import { crds, events, namespaces } from '../kube/resources.ts'
+import { crds, events } from '../kube/resources.ts'
 import type { KubeObject } from '../kube/types.ts'
 
 const names = ['n1', 'n2', 'n3']
@@ -53,8 +53,7 @@ test('the interfaces stay on the nodes, and an Event says so', async () => {
 test('they are removed if that was approved before', async () => {
   await cluster.kube.create(crds, definition ?? assert.fail())
   await eventually(configure, { within: 60_000 })
-  const annotations = { 'multinic.io/approve-deletions': `${Math.floor(Date.now() / 1_000)}` }
-  await cluster.kube.patch(namespaces, { name: cluster.namespace }, { metadata: { annotations } })
+  await cluster.approveDeletions()
   await cluster.kube.delete(crds, key)
   for (let left = names.length; left > 0; left--) {
     const [pod = assert.fail()] = await eventually(async () => {

@@ -69,8 +69,7 @@ test('one that is to leave its interfaces goes', async () => {
 })
 
 test('after one annotation on the namespace they are cleaned up, no more at once than the limit', async () => {
-  const annotations = { 'multinic.io/approve-deletions': `${Math.floor(Date.now() / 1_000)}` }
-  await cluster.kube.patch(namespaces, { name: cluster.namespace }, { metadata: { annotations } })
+  await cluster.approveDeletions()
   for (let left = 5; left > 0; left--) {
     const [pod] = await eventually(async () => {
       const open = await cluster.waitingPods()

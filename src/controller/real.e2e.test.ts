@@ -27,6 +27,7 @@ before(async () => {
   harness = await real.install('multinic-system')
   await cp.exec('kubectl', ['apply', '-f', join(root, 'config/admission/node-condition.yaml')])
   controller = await harness.startController({ NODE_CONDITION: 'true' })
+  await harness.approveDeletions()
 })
 
 after(async () => {

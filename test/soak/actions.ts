@@ -5,7 +5,7 @@
 import { portsOf, removePort, type Server } from '../../sandbox/cloud/state.ts'
 import type { ApiObject } from '../../sandbox/kube/json.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
-import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
+import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../../src/contract/node-config.ts'
 import { openstackConfigs } from '../../src/contract/openstack-config.ts'
 import { isNotFound } from '../../src/kube/errors.ts'
 import { nodes } from '../../src/kube/resources.ts'
@@ -100,6 +100,10 @@ export function createActions(setup: SoakSetup): FleetActions {
         case 'delete-node-config': {
           const name = configOf(vmAt(action.vm))?.metadata.name
           if (name === undefined) return
+          const annotations = { [nodeConfigAnnotations.approveDeletions]: `${Math.floor(Date.now() / 1_000)}` }
+          await untilItSucceeds(() =>
+            ignoreNotFound(biz.kube.patch(nodeConfigs, { namespace, name }, { metadata: { annotations } })),
+          )
           return untilItSucceeds(() => ignoreNotFound(biz.kube.delete(nodeConfigs, { namespace, name })))
         }
         case 'mtu': {

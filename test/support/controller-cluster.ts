@@ -10,7 +10,7 @@ import { startKubeApi } from '../../sandbox/kube/server.ts'
 import { type AgentInput, agentInputVariable } from '../../src/contract/agent-input.ts'
 import type { AgentReport } from '../../src/contract/agent-report.ts'
 import { crdOf, kinds } from '../../src/contract/crd.ts'
-import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
+import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../../src/contract/node-config.ts'
 import { aConfig, aNic, type ConfigValues } from '../../src/controller/controller.fixture.ts'
 import { runNodeController } from '../../src/controller/main.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
@@ -148,9 +148,15 @@ export function controllerHarness(kube: KubeClient, kubeconfig: string, namespac
   const expectConfigured = (name: string) =>
     expectStatus(name, 'Configured 1/1 True AllInterfacesConfigured: 1 interface configured successfully')
 
+  /** For a test that deletes more configs than its few allow, one after the other. */
+  const approveDeletions = () => {
+    const annotations = { [nodeConfigAnnotations.approveDeletions]: `${Math.floor(Date.now() / 1_000)}` }
+    return kube.patch(namespaces, { name: namespace }, { metadata: { annotations } })
+  }
+
   return {
     ...{ kube, namespace, startController, addNode, setNode, addConfig, configOf, changeSpec, setMtu, jobsOn, podsOn },
-    ...{ waits, waitingPods, endAgent, finishPod, expectStatus, expectConfigured },
+    ...{ waits, waitingPods, approveDeletions, endAgent, finishPod, expectStatus, expectConfigured },
   }
 }
 

@@ -259,6 +259,16 @@ const cases: Record<string, [facts: Partial<ClusterFacts>, said: string, remedy:
       ],
     ]),
   ),
+  'deleted nodes that wait for approval': [
+    {
+      configs: ['a', 'b', 'c'].map(name => {
+        const stuck = aStuck(name, 'Pending', 'DeletionHeld', 'more than a fifth')
+        return { ...stuck, metadata: { ...stuck.metadata, deletionTimestamp: '2026-01-01T10:00:00Z' } }
+      }),
+    },
+    'bad nodes a, b, c are Pending: DeletionHeld: more than a fifth',
+    /approve-deletions="\$\(date \+%s\)".*create the objects again\.$/,
+  ],
   'nodes with the same cause': [
     { configs: ['a', 'b', 'c'].map(name => aStuck(name, 'Pending', 'QuotaExceeded', 'pods: 10')) },
     'bad nodes a, b, c are Pending: QuotaExceeded: pods: 10',

@@ -36,11 +36,13 @@ function isStuck(config: NodeConfig): boolean {
 function aboutCause(cause: string, [first, ...others]: NodeConfig[]): Finding {
   const names = [first, ...others].flatMap(config => config?.spec.nodeName ?? [])
   const { remedy = '' } = reasonText((first && readyOf(first)?.reason) ?? '') ?? {}
+  const isDeleted = first?.metadata.deletionTimestamp !== undefined
+  const retry = isDeleted ? [] : [`Then run multinic retry ${others.length === 0 ? names[0] : 'NODE'}.`]
   const subject = others.length === 0 ? `node ${names[0]} is` : `nodes ${some(names)} are`
   return {
     level: 'bad',
     what: `${subject} ${cause}`,
-    remedy: [remedy, `Then run multinic retry ${others.length === 0 ? names[0] : 'NODE'}.`].filter(Boolean).join(' '),
+    remedy: [remedy, ...retry].filter(Boolean).join(' '),
   }
 }
 

@@ -45,7 +45,9 @@ export function createDeletions(caches: Caches): Deletions {
     approval,
     isOneOfMany(config) {
       const deletion = unapprovedDeletion(config, approval())
-      return deletion !== undefined && isOneOfMany(deletion.deletedAt, all(), caches.configs.list().length + ended.length)
+      return (
+        deletion !== undefined && isOneOfMany(deletion.deletedAt, all(), caches.configs.list().length + ended.length)
+      )
     },
   }
 }

@@ -33,6 +33,7 @@ import { createControllerMetrics } from './metrics.ts'
 import { type Attachments, runAttachments } from './networks/keep-attachments.ts'
 import { runNodeLabels } from './networks/label-nodes.ts'
 import { isNamespaceDeleting } from './observe.ts'
+import { createOwnStatuses } from './own-status.ts'
 import { createPodStartErrors } from './pod-start-errors.ts'
 import { nodeConfigReconciler } from './reconcile.ts'
 import { createRefusedWrites } from './refused-writes.ts'
@@ -104,6 +105,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
   async function lead(leaderSignal: AbortSignal): Promise<void> {
     bizConfigs?.reload()
     const rollout = createRollout(caches, latest, { ...config.rollout, maxChecks: config.drift.maxChecks })
+    const statuses = createOwnStatuses(caches)
     const rates = createJobRates(
       config.drift,
       () => caches.configs.list().length,
@@ -111,12 +113,23 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     )
     const configs = apiConfigWriter(kube)
     const reconcile = nodeConfigReconciler({
-      ...{ kube, latest, refused, rollout, podStartErrors, definitions, now, agent: config.agent },
+      ...{ kube, latest, refused, rollout, podStartErrors, definitions, statuses, now, agent: config.agent },
       serviceNetworks: followServiceNetworks(kube),
       caches,
       configs: bizConfigs ? entryWriter(kube, bizConfigs, configs) : configs,
       events: bizConfigs ? entryEvents(events, bizConfigs) : events,
-      sources: { caches, latest, rates, rollout, deletions, definitions, podStartErrors, agent: config.agent, policy },
+      sources: {
+        caches,
+        latest,
+        rates,
+        rollout,
+        statuses,
+        deletions,
+        definitions,
+        podStartErrors,
+        agent: config.agent,
+        policy,
+      },
       metrics: createControllerMetrics(metrics, now),
       traces: createTraces(tracer, now),
       setsNodeCondition: config.setsNodeCondition,

@@ -13,6 +13,7 @@ import type { JobRates } from './job-rates.ts'
 import type { LatestState } from './latest-state.ts'
 import { spellingsOf } from './machine.ts'
 import { duplicatesOf, findNode } from './node-claims.ts'
+import type { OwnStatuses } from './own-status.ts'
 import { isPaused } from './plan/config-status.ts'
 import type { AgentJob, Observed, Policy } from './plan/observed.ts'
 import type { PodStartErrors } from './pod-start-errors.ts'
@@ -24,6 +25,7 @@ export interface ObserveSources {
   latest: LatestState
   rollout: Pick<Rollout, 'slotFor' | 'checkLimitReached'>
   rates: JobRates
+  statuses: Pick<OwnStatuses, 'of'>
   deletions: Deletions
   definitions: Pick<Definitions, 'of'>
   podStartErrors: Pick<PodStartErrors, 'of'>
@@ -33,13 +35,15 @@ export interface ObserveSources {
 
 /** Undefined when there is no such config. */
 export function observe(sources: ObserveSources, key: string, now: number): Observed | undefined {
-  const { caches, latest, rates, rollout, deletions, definitions, policy } = sources
-  const config = latest.config(key)
-  if (!config) return undefined
+  const { caches, latest, statuses, rates, rollout, deletions, definitions, policy } = sources
+  const stored = latest.config(key)
+  if (!stored) return undefined
+  const config = statuses.of(stored)
   const { node, otherMachine, twins } = findNode(caches, config)
   const name = node?.name ?? config.spec.nodeName
   return {
     config,
+    ...(stored !== config && { stored }),
     now,
     ...(node && { node }),
     ...(otherMachine && { otherMachine }),

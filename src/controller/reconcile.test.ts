@@ -17,6 +17,7 @@ let controller: Awaited<ReturnType<ControllerCluster['startController']>>
 before(async () => {
   cluster = await startControllerCluster()
   controller = await cluster.startController()
+  await cluster.approveDeletions()
 })
 
 after(async () => {
@@ -167,15 +168,6 @@ test('controller M4: a config whose finalizer was removed is cleaned up when it 
   await remove('replaced')
   assert.equal(inputOf(await cluster.endAgent('replaced')).mode, 'cleanup')
   await eventually(async () => assert.equal(await cluster.configOf('replaced'), undefined))
-})
-
-test('controller L13: a status that somebody edited is observed again', async () => {
-  await configured('edited')
-  const key = { namespace: cluster.namespace, name: 'edited' }
-  await cluster.kube.patchStatus(nodeConfigs, key, { state: 'Failed', conditions: [], interfaceStatuses: [] })
-  const pod = await cluster.endAgent('edited', { verdict: 'InSync', reason: 'InSync', changed: 0 })
-  assert.equal(inputOf(pod).mode, 'check')
-  await cluster.expectConfigured('edited')
 })
 
 test('a config that is restored from a backup is adopted', async () => {

@@ -22,6 +22,7 @@ import { firstAddresses } from './machine.ts'
 import type { ControllerMetrics } from './metrics.ts'
 import { nextNodeConditions } from './node-condition.ts'
 import { jobsOfDeletedConfig, type ObserveSources, observe } from './observe.ts'
+import type { OwnStatuses } from './own-status.ts'
 import { expiredJobs } from './plan/agent-job.ts'
 import { waitingFor } from './plan/agent-rollout.ts'
 import { failedAttemptsOf, readyReasonOf } from './plan/config-status.ts'
@@ -42,6 +43,7 @@ export interface ReconcileDeps extends ApplyDeps {
   rollout: Rollout
   podStartErrors: PodStartErrors
   definitions: Definitions
+  statuses: OwnStatuses
   events: EventRecorder
   metrics: ControllerMetrics
   traces: Traces
@@ -103,7 +105,7 @@ async function deleteExpiredJobs(
 }
 
 async function execute(deps: ReconcileDeps, observed: Observed, plan: Plan, baseLog: Log): Promise<void> {
-  let config = observed.config
+  let config = observed.stored ?? observed.config
   const job = plan.steps.find(step => step.do === 'createJob')
   const trace = job && deps.traces.forJob(config, job.action)
   const traceId = trace?.traceId ?? traceIdOf(observed, plan.statusUpdate)
@@ -144,25 +146,34 @@ async function applyStep(
   }
 }
 
-/** Returns the config after the write. Without an update only the warning and the rollout of the agent may change. */
+/**
+ * Returns the config after the write. Without an update only the warning and the rollout of the agent may change, and what
+ * somebody else wrote.
+ */
 async function writeStatus(
   deps: ReconcileDeps,
-  config: NodeConfig,
+  stored: NodeConfig,
   { update, agentRollout }: { update: StatusUpdate | undefined; agentRollout: Plan['agentRollout'] },
   observed: Observed,
   log: Log,
 ): Promise<NodeConfig> {
   const now = deps.now()
+  const config = deps.statuses.of(stored)
+  const isEdited = config !== stored
   const warning = warningOf(observed)
   const addresses = observed.node && firstAddresses(observed.node.addresses)
-  const status = update
+  const next = update
     ? nextStatus(config, update, now, warning, addresses)
     : nextNotes(config, { warning, agentRollout }, now)
+  const status = next ?? (isEdited ? (config.status ?? {}) : undefined)
   if (!status) return config
+  if (isEdited) log.warn('somebody else changed the status: it is put right')
   let after: NodeConfig
   try {
-    const patched = await deps.configs.patchStatus(config, mergePatch(config.status ?? {}, status))
-    after = deps.latest.wroteConfig(config, patched)
+    deps.statuses.writing(stored, status)
+    const patched = await deps.configs.patchStatus(stored, mergePatch(stored.status ?? {}, status))
+    after = deps.latest.wroteConfig(stored, patched)
+    deps.statuses.wrote(after)
   } catch (error) {
     if (isNotFound(error)) return config
     throw explain(`cannot write the status of ${config.metadata.name}`, error)

@@ -145,10 +145,10 @@ test('of two configs for a Node, only the older one decides about its labels', a
   assert.ok(nic)
   const proof = { id: 0, macAddress: nic.macAddress, status: 'Configured', specHash: interfaceHash(nic) }
   const key = { namespace: cluster.namespace, name: 'a-shared' }
-  await cluster.kube.patchStatus(nodeConfigs, key, { bootID: 'boot-1', interfaceStatuses: [proof] })
-  await cluster.expectStatus('a-shared', line.replace('0/1', '1/1'))
   await controller.stop()
+  await cluster.kube.patchStatus(nodeConfigs, key, { bootID: 'boot-1', interfaceStatuses: [proof] })
   controller = await cluster.startController(settings)
+  await cluster.expectStatus('a-shared', line.replace('0/1', '1/1'))
   await configured('after-shared')
   assert.equal(await marksOf('shared'), both)
   await remove('shared')

@@ -2,45 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeConfigStatus } from '../../contract/node-config.ts'
 import { aConfig } from '../controller.fixture.ts'
-import { hasFailedChange, isConsistent, isRebooted, isSettled, yieldsToOlder } from './config-status.ts'
+import { hasFailedChange, isRebooted, isSettled, yieldsToOlder } from './config-status.ts'
 import { failureDelay, podStartDelay } from './delays.ts'
 import { aStatus, config, configured, withStatus } from './plan.fixture.ts'
-import { requestedOf } from './requested.ts'
 
-const [ready] = configured.conditions ?? []
-const [first, second] = configured.interfaceStatuses ?? []
 const drifted = aStatus('Failed', 'Drifted', 60)
-
-const contradictions: Record<string, NodeConfigStatus> = {
-  'the MAC addresses of two interfaces are swapped': {
-    ...configured,
-    interfaceStatuses: [
-      { ...first, macAddress: 'fa:16:3e:00:00:01' },
-      { ...second, macAddress: 'fa:16:3e:00:00:00' },
-    ],
-  },
-  'it has no condition Degraded': { ...configured, conditions: ready ? [ready] : [] },
-  'it has no interfaces, and its count agrees': { ...drifted, interfaceStatuses: [], nics: '0/2' },
-  'it is Configured with an interface that failed, and its count agrees': {
-    ...configured,
-    interfaceStatuses: [{ ...first, status: 'Failed' }, second ?? {}],
-    nics: '1/2',
-  },
-  'it is Configured with an interface that waits': {
-    ...configured,
-    interfaceStatuses: [{ ...first, pending: { reason: 'Applying', message: '' } }, second ?? {}],
-  },
-  'it has only a state': { state: 'Configured' },
-}
-const { interfaces } = requestedOf(config)
-
-for (const [why, status] of Object.entries(contradictions))
-  test(`a status contradicts itself if ${why}`, () =>
-    assert.equal(isConsistent(aConfig({ status }), interfaces), false))
-
-test('a status as the controller writes it does not contradict itself', () => {
-  for (const status of [configured, drifted]) assert.equal(isConsistent(aConfig({ status }), interfaces), true)
-})
 
 test('a node counts against the failure budget from its first failure until it is configured', () => {
   const counted = (status: NodeConfigStatus, generation = 3) =>

@@ -41,26 +41,6 @@ export function isCheckable(config: NodeConfig): boolean {
   return isSettled(config) || (isCurrent(config) && readyReasonOf(config) === 'Drifted')
 }
 
-/** False after somebody edited the status: its parts contradict each other. An entry of a MultiNicBizConfig has only some. */
-export function isConsistent(config: NodeConfig, interfaces: readonly Interface[]): boolean {
-  if (isLegacyEntry(config)) return true
-  // Stryker disable next-line ArrayDeclaration: a text is no condition and no interface.
-  const { state, nics, conditions = [], interfaceStatuses = [] } = config.status ?? {}
-  const has = (type: string, value: boolean) =>
-    conditions.some(one => one.type === type && one.status === (value ? 'True' : 'False'))
-  const found = interfaces.flatMap(
-    nic => interfaceStatuses.find(({ id, macAddress }) => id === nic.index && macAddress === nic.macAddress) ?? [],
-  )
-  const ready = found.filter(({ status, pending }) => status === 'Configured' && !pending).length
-  return (
-    has('Ready', state === 'Configured') &&
-    has('Degraded', state === 'Failed') &&
-    found.length === interfaces.length &&
-    nics === `${ready}/${interfaces.length}` &&
-    (state !== 'Configured' || ready === interfaces.length)
-  )
-}
-
 /** A Configured node whose spec changed only in what the agent does not get, such as names. */
 export function hasOnlyNewNames(config: NodeConfig, { interfaces, specHash }: Requested): boolean {
   // Stryker disable next-line ArrayDeclaration: a text is no interface.

@@ -34,7 +34,10 @@ test('a deletion counts until somebody approves it, or asks to leave the interfa
   assert.deepEqual(unapprovedDeletion(deleted(), undefined), counted)
   assert.deepEqual(unapprovedDeletion(deleted({ 'multinic.io/approve-deletions': 'true' }), 'true'), counted)
   assert.equal(unapprovedDeletion(deleted({ 'multinic.io/force-delete': 'true' }), undefined), undefined)
-  assert.equal(unapprovedDeletion(deleted({ 'multinic.io/approve-deletions': `${start / 1_000}` }), undefined), undefined)
+  assert.equal(
+    unapprovedDeletion(deleted({ 'multinic.io/approve-deletions': `${start / 1_000}` }), undefined),
+    undefined,
+  )
   assert.equal(unapprovedDeletion(deleted(), `${start / 1_000}`), undefined)
   assert.equal(unapprovedDeletion(aConfig(), undefined), undefined)
   assert.equal(unapprovedDeletion({ ...deleted(), kind: 'MultiNicBizConfig' }, undefined), undefined)

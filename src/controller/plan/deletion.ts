@@ -16,7 +16,14 @@ import {
   waitForRunningAgent,
 } from './agent-job.ts'
 import { pausedBy, wasConfigured } from './config-status.ts'
-import { cleanupSlotMs, definitionRetryMs, deletionSettleMs, heldDeletionMs, nicMissingDelay, successorDelayMs } from './delays.ts'
+import {
+  cleanupSlotMs,
+  definitionRetryMs,
+  deletionSettleMs,
+  heldDeletionMs,
+  nicMissingDelay,
+  successorDelayMs,
+} from './delays.ts'
 import { approvalOf, heldMessage, isHeld } from './deletion-hold.ts'
 import type { AgentJob, Observed } from './observed.ts'
 import { requestedOf } from './requested.ts'

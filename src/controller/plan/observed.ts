@@ -10,6 +10,8 @@ import type { NodeCondition } from '../../kube/types.ts'
 
 export interface Observed {
   config: NodeConfig
+  /** The config as the API server has it, if somebody else changed its status. */
+  stored?: NodeConfig
   /** Milliseconds since 1970. */
   now: number
   /** The Node whose machine the config names. */
@@ -107,6 +109,8 @@ export interface AgentJob {
   createdAt: number
   /** waiting: the agent has not started. ended: the agent will not run again. */
   phase: 'waiting' | 'running' | 'ended'
+  /** The agent ended with this exit code, and the kubelet starts it again. */
+  restartsAfter?: number
   /** What keeps the Pod from running. */
   podStartError?: PodStartError
   endedAt?: number

@@ -10,6 +10,7 @@ const refused = {
   reason: 'InterfaceNameInUse',
   interfaces: [aNic(0), aNic(1, { status: 'Failed', reason: 'InterfaceNameInUse' })],
 }
+const refusedStatuses = refused.interfaces.map(nic => ({ ...nic, lastConfigured: '2025-12-01T00:00:00Z' }))
 
 testPlans({
   'experience M9: the sixth failure is retried after 10 min': [
@@ -46,7 +47,7 @@ testPlans({
     'Failed ApplyFailed: multinic0: LinkDown; multinic1: InterfaceNameInUse (requeue after 10s)',
   ],
   'a refused spec is not retried by itself': [
-    withStatus(aStatus('Failed', 'ApplyFailed', 99_999, { failedAttempts: 1, interfaceStatuses: refused.interfaces })),
+    withStatus(aStatus('Failed', 'ApplyFailed', 99_999, { failedAttempts: 1, interfaceStatuses: refusedStatuses })),
     'no status update',
   ],
   'a refused spec is tried again with another agent or Node': [
@@ -54,7 +55,7 @@ testPlans({
       ...withStatus(
         aStatus('Failed', 'ApplyFailed', 1, {
           failedAttempts: 1,
-          interfaceStatuses: refused.interfaces,
+          interfaceStatuses: refusedStatuses,
           agentHash: 'before',
         }),
       ),
@@ -62,7 +63,7 @@ testPlans({
     },
     'no status update (requeue after 2s)',
     addFinalizer,
-    createJob(1),
+    createJob(1, { takesSlot: true }),
   ],
   'a failed spec does not wait for its delay after a change of the agent or the Node': [
     {
@@ -159,12 +160,12 @@ testPlans({
   'a refused spec with a time for its next attempt is retried then': [
     withStatus(
       aStatus('Failed', 'ApplyFailed', 10, {
-        ...{ failedAttempts: 1, interfaceStatuses: refused.interfaces, nextAttempt: '2026-01-01T00:00:00Z' },
+        ...{ failedAttempts: 1, interfaceStatuses: refusedStatuses, nextAttempt: '2026-01-01T00:00:00Z' },
       }),
     ),
     'no status update (requeue after 2s)',
     addFinalizer,
-    createJob(1, { rate: 'retry' }),
+    createJob(1, { takesSlot: true, rate: 'retry' }),
   ],
   'a failed node that gets another agent does not wait for a slot': [
     {

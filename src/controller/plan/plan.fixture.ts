@@ -26,7 +26,11 @@ export function aStatus(
     status: value ? ('True' as const) : ('False' as const),
     reason,
   })
-  const conditions = [condition('Ready', state === 'Configured'), condition('Degraded', state === 'Failed')]
+  const conditions = [
+    condition('Ready', state === 'Configured'),
+    condition('Progressing', state !== 'Configured'),
+    condition('Degraded', state === 'Failed'),
+  ]
   const status = state === 'Configured' ? ('Configured' as const) : ('Failed' as const)
   const interfaceStatuses: NodeConfigStatus['interfaceStatuses'] = [0, 1].map(id => ({
     ...{ id, macAddress: `fa:16:3e:00:00:0${id}`, status, reason: 'LinkDown' },

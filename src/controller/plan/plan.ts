@@ -37,7 +37,6 @@ import {
   failedAttemptsOf,
   hasOnlyNewNames,
   isCheckable,
-  isConsistent,
   isCurrent,
   isLegacyEntry,
   isRebooted,
@@ -48,6 +47,7 @@ import {
   readyReasonOf,
   wasConfigured,
 } from './config-status.ts'
+import { isConsistent } from './consistency.ts'
 import { failureDelay, firstCheckRetryMs, nicMissingDelay, retryLimitMs } from './delays.ts'
 import { planDeletion } from './deletion.ts'
 import { recordResult } from './job-result.ts'
@@ -213,7 +213,7 @@ function nextAction(observed: Observed, node: NodeFacts, requested: Requested): 
   if (isRebooted(config, node)) return { action: 'apply', takesSlot: byGo }
 
   const check = { action: 'check', takesSlot: false } as const
-  const isEdited = !isConsistent(config, requested.interfaces)
+  const isEdited = !isConsistent(config, requested)
   if (isCheckable(config) || (isEdited && failedAttemptsOf(config) === 0 && status.state === 'Failed')) {
     if (reason === 'Drifted' && policy.drift === 'repair') return { action: 'apply', takesSlot }
     if (isEdited) return { ...check, number: nextAttempt(observed, node, requested, 'check'), rate: 'check' }

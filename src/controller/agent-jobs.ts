@@ -49,7 +49,8 @@ export function agentJobFrom(job: JobObject, caches: Pick<Caches, 'pods'>, now: 
     // Once a Pod runs, errors of the Pods before it no longer matter.
     const relevant = phase === 'running' ? own.filter(hasStarted) : own
     const podStartError = relevant.map(podStartErrorOf).find(found => found !== undefined)
-    return { ...facts, ...(podStartError && { podStartError }) }
+    const restartsAfter = relevant.some(isRunning) ? undefined : relevant.map(lastExitCode).find(Boolean)
+    return { ...facts, ...(podStartError && { podStartError }), ...(restartsAfter && { restartsAfter }) }
   }
 
   const endedAt = Date.parse(exit?.finishedAt ?? finish?.at ?? '') || now
@@ -94,6 +95,15 @@ function actionOf(label: string | undefined): Action {
 function hasStarted({ status }: PodObject): boolean {
   const [agent] = status?.containerStatuses ?? []
   return Boolean(agent && (agent.state?.running || agent.state?.terminated || agent.lastState?.terminated))
+}
+
+function isRunning({ status }: PodObject): boolean {
+  return status?.containerStatuses?.[0]?.state?.running !== undefined
+}
+
+function lastExitCode({ status }: PodObject): number | undefined {
+  const [agent] = status?.containerStatuses ?? []
+  return (agent?.state?.terminated ?? agent?.lastState?.terminated)?.exitCode
 }
 
 function podStartErrorOf({ status }: PodObject): PodStartError | undefined {

@@ -91,6 +91,10 @@ test('controller M8: an agent that crashes or runs out of memory is in the statu
   try {
     await cluster.addConfig('crash', await cluster.addNode('crash'))
     const backOff = { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s restarting failed container' } }
+    await setContainer('crash', { terminated: { exitCode: 137, reason: 'Error' } })
+    const [job] = await cluster.jobsOn('crash')
+    const killed = `${job?.metadata.name} ended with exit code 137, and is started again`
+    await expectReason('crash', `InProgress Applying: ${killed}`)
     await setContainer('crash', backOff, { terminated: { exitCode: 2, reason: 'Error', message: 'bad settings' } })
     await expectReason('crash', 'InProgress AgentCrashed: the agent crashes (exit code 2): bad settings')
     await setContainer('crash', backOff, { terminated: { exitCode: 137, reason: 'OOMKilled' } })

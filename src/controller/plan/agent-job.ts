@@ -118,6 +118,8 @@ export function reportProgress(observed: Observed, job: AgentJob): Plan {
     return inProgress('PodNotStarting', `${job.name}: Pod has not started within ${formatDuration(podStartTimeoutMs)}`)
   if (age < progressDelayMs && !showsWait(observed)) return { steps: [], requeueAfterMs: progressDelayMs - age }
   const reason = job.action === 'cleanup' ? 'Removing' : 'Applying'
+  if (job.restartsAfter !== undefined)
+    return inProgress(reason, `${job.name} ended with exit code ${job.restartsAfter}, and is started again`)
   return inProgress(reason, `${job.name} is ${isWaiting ? 'starting' : 'running'}`)
 }
 

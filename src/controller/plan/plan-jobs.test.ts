@@ -58,6 +58,10 @@ testPlans({
     { node: undefined, jobs: [running] },
     `InProgress Applying: ${running.name} is running`,
   ],
+  'an agent that was killed is not said to run': [
+    { jobs: [aJob(config, { restartsAfter: 137 })] },
+    `InProgress Applying: ${running.name} ended with exit code 137, and is started again`,
+  ],
   'a Pod that has not started for exactly 30 s is in the status': [
     { jobs: [aJob(config, { phase: 'waiting', createdAt: start - 30_000 })] },
     `InProgress PodNotStarting: ${running.name}: Pod has not started within 30s (requeue after 5s)`,

@@ -148,7 +148,7 @@ export const metricCatalogue = {
       state: states,
       reason: [...Object.keys(reasonGroups.node), 'Drifted', 'Removed'],
     }),
-    multinic_deletions_held: gauge('Deleted configs whose cleanup waits for approval.', none),
+    multinic_deletions_on_hold: gauge('Deleted configs whose cleanup waits for approval.', none),
     multinic_rollout_failed: gauge('Nodes that failed with a new spec, or became unreachable in their change.', none),
     multinic_rollout_stopped: gauge('1 while the failure budget has stopped the rollout.', none),
     multinic_rollout_waiting: gauge('Configs waiting in a rollout.', none),

@@ -10,7 +10,7 @@ import type { Log } from '../telemetry/log.ts'
 import { agentSelector, jobAnnotations, jobLabels } from './job.ts'
 import { instanceIdOf, ownAddressesOf, spellingsOf } from './machine.ts'
 import { hasFailedChange } from './plan/config-status.ts'
-import { isHeld } from './plan/deletion-hold.ts'
+import { isOnHold } from './plan/deletion-hold.ts'
 import { trimConfig, trimJob, trimNamespace, trimNode, trimPod } from './trim.ts'
 
 export interface Caches {
@@ -26,7 +26,7 @@ export const configIndex: Record<string, (config: NodeConfig) => string[]> = {
   node: config => [config.spec.nodeName],
   machine: config => spellingsOf(instanceIdOf(config)),
   failed: config => (hasFailedChange(config) ? ['yes'] : []),
-  deleted: config => (config.metadata.deletionTimestamp ? [isHeld(config) ? 'held' : 'other'] : []),
+  deleted: config => (config.metadata.deletionTimestamp ? [isOnHold(config) ? 'onHold' : 'other'] : []),
 }
 
 export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: string, log: Log): Caches {

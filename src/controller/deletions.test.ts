@@ -36,10 +36,10 @@ const nodesWith = async (reason: string) => {
   const { items } = await cluster.kube.list(nodeConfigs, { namespace: cluster.namespace })
   return items.filter(config => readyOf(config)?.reason === reason).map(({ metadata }) => metadata.name)
 }
-const expectHeld = (held: string[]) =>
+const expectHeld = (onHold: string[]) =>
   eventually(async () => {
-    assert.deepEqual((await nodesWith('DeletionHeld')).toSorted(), held)
-    assert.equal(await metricOf(controller.health, 'multinic_deletions_held'), held.length)
+    assert.deepEqual((await nodesWith('DeletionHeld')).toSorted(), onHold)
+    assert.equal(await metricOf(controller.health, 'multinic_deletions_on_hold'), onHold.length)
   })
 const cleaned = async () => (await cluster.waitingPods()).map(pod => inputOf(pod).nodeName).toSorted()
 

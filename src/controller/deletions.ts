@@ -29,11 +29,11 @@ export function createDeletions(caches: Caches): Deletions {
     const deletion = unapprovedDeletion(old, approval())
     if (!deletion || !findNode(caches, old).node) return
     ended = ended.filter(({ deletedAt }) => deletedAt > deletion.deletedAt - deletionWindowMs)
-    ended.push({ ...deletion, held: false })
+    ended.push({ ...deletion, onHold: false })
   })
 
   function* all(): Iterable<Deletion> {
-    for (const state of ['held', 'other'])
+    for (const state of ['onHold', 'other'])
       for (const config of caches.configs.by('deleted', state)) {
         const deletion = deletionOf(config)
         if (deletion) yield deletion

@@ -69,7 +69,7 @@ async function exposition({ caches, metrics, queue }: HealthOptions, problems: r
   }
   metrics.set('multinic_jobs_active', caches.jobs.by('live', 'yes').length)
   metrics.set('multinic_configs_drifted', configs.filter(config => readyReasonOf(config) === 'Drifted').length)
-  metrics.set('multinic_deletions_held', caches.configs.by('deleted', 'held').length)
+  metrics.set('multinic_deletions_on_hold', caches.configs.by('deleted', 'onHold').length)
   const { controller, waiting = 0, failed = 0, stopped = false } = queue() ?? {}
   setLeaderMetrics(metrics, controller, problems)
   metrics.set('multinic_rollout_waiting', waiting)

@@ -23,7 +23,7 @@ interface Entry {
   written?: NodeConfigStatus
 }
 
-export function createOwnStatuses({ configs }: Pick<Caches, 'configs'>): OwnStatuses {
+export function createOwnStatuses({ configs }: { configs: Pick<Caches['configs'], 'on' | 'restoredAt'> }): OwnStatuses {
   const entries = new Map<string, Entry>()
   let restoredAt = configs.restoredAt()
 

@@ -11,12 +11,12 @@ const { approveDeletions, forceDelete } = nodeConfigAnnotations
 /** Deletions within this time count as one, and an approval covers those of this time after it. */
 export const deletionWindowMs = 600_000
 /** Fewer deletions than this are never held. */
-const minHeld = 3
+const minOnHold = 3
 const maxDeletedShare = 0.2
 
 export interface Deletion {
   deletedAt: number
-  held: boolean
+  onHold: boolean
 }
 
 /** Stops at the first held one: thousands may be deleted. */
@@ -24,9 +24,9 @@ export function isOneOfMany(deletedAt: number, deletions: Iterable<Deletion>, co
   let count = 0
   for (const one of deletions) {
     if (Math.abs(one.deletedAt - deletedAt) > deletionWindowMs) continue
-    if (one.held) return true
+    if (one.onHold) return true
     count++
-    if (count >= minHeld && count > configs * maxDeletedShare) return true
+    if (count >= minOnHold && count > configs * maxDeletedShare) return true
   }
   return false
 }
@@ -37,11 +37,11 @@ export function unapprovedDeletion(config: NodeConfig, namespaceApproval: string
   if (deletionTimestamp === undefined || annotations?.[forceDelete] !== undefined || isLegacyEntry(config))
     return undefined
   if (approvalOf(config, namespaceApproval) !== undefined) return undefined
-  return { deletedAt: Date.parse(deletionTimestamp), held: isHeld(config) }
+  return { deletedAt: Date.parse(deletionTimestamp), onHold: isOnHold(config) }
 }
 
 /** A config stays held although the number of deletions falls. */
-export function isHeld(config: NodeConfig): boolean {
+export function isOnHold(config: NodeConfig): boolean {
   return config.metadata.deletionTimestamp !== undefined && readyReasonOf(config) === 'DeletionHeld'
 }
 

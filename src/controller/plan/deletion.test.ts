@@ -13,8 +13,8 @@ const deleted = (secondsAgo = 5, annotations?: Record<string, string>) =>
   })
 const config = deleted()
 const used = { ...config, status: configured }
-const held = { ...config, status: aStatus('Pending', 'DeletionHeld', 60) }
-const heldText =
+const onHold = { ...config, status: aStatus('Pending', 'DeletionHeld', 60) }
+const onHoldText =
   'more than a fifth of the MultiNicNodeConfigs are deleted at once, and the interfaces stay on the node until you approve it: kubectl annotate namespace multinic-system multinic.io/approve-deletions="$(date +%s)" --overwrite'
 const again = '(requeue after 60s)'
 const seconds = (after: number) => `${start / 1_000 + after}`
@@ -56,25 +56,25 @@ const cases: Record<string, PlanCase> = {
     { definition: undefined },
     'no status update (requeue after 0.5s)',
   ],
-  'one of many deletions waits for approval': [{ isOneOfMany: true }, `Pending DeletionHeld: ${heldText} ${again}`],
+  'one of many deletions waits for approval': [{ isOneOfMany: true }, `Pending DeletionHeld: ${onHoldText} ${again}`],
   'one that is held stays held, however few the others are': [
-    { config: held },
-    `Pending DeletionHeld: ${heldText} ${again}`,
+    { config: onHold },
+    `Pending DeletionHeld: ${onHoldText} ${again}`,
   ],
   'it is never given up, also on a node that is unreachable or paused': [
     {
-      config: { ...held, metadata: deleted(7_200, { 'multinic.io/paused': 'true' }).metadata },
+      config: { ...onHold, metadata: deleted(7_200, { 'multinic.io/paused': 'true' }).metadata },
       node: aNode({ reachable: false }),
     },
-    `Pending DeletionHeld: ${heldText} ${again}`,
+    `Pending DeletionHeld: ${onHoldText} ${again}`,
   ],
   'an approval that is no time is named': [
     { isOneOfMany: true, deletionApproval: 'yes' },
-    `Pending DeletionHeld: ${heldText}; yes is no time in seconds since 1970 ${again}`,
+    `Pending DeletionHeld: ${onHoldText}; yes is no time in seconds since 1970 ${again}`,
   ],
   'an approval of an earlier deletion does not count': [
     { isOneOfMany: true, deletionApproval: seconds(-606) },
-    `Pending DeletionHeld: ${heldText} ${again}`,
+    `Pending DeletionHeld: ${onHoldText} ${again}`,
   ],
   'an approval covers what is deleted until ten minutes after it': [
     { isOneOfMany: true, deletionApproval: seconds(-605) },
@@ -88,7 +88,7 @@ const cases: Record<string, PlanCase> = {
   ],
   'the cleanup timeout begins with the approval': [
     {
-      config: { ...held, metadata: deleted(7_200).metadata },
+      config: { ...onHold, metadata: deleted(7_200).metadata },
       deletionApproval: seconds(-60),
       node: aNode({ reachable: false }),
     },
@@ -99,7 +99,7 @@ const cases: Record<string, PlanCase> = {
     `InProgress Removing: ${running.name} is running (requeue after 595s)`,
   ],
   'interfaces that are deleted with their CRD stay on the node, also when they were held': [
-    { config: held, definition: 'terminating' },
+    { config: onHold, definition: 'terminating' },
     'no status update',
     release(
       'Released',
@@ -112,12 +112,12 @@ const cases: Record<string, PlanCase> = {
     createJob(0),
   ],
   'a node that is gone needs no approval': [
-    { config: held, node: undefined },
+    { config: onHold, node: undefined },
     'no status update',
     release('NodeNotFound', 'node w1 no longer exists: nothing to clean up'),
   ],
   'a held deletion that is to leave the interfaces needs no approval': [
-    { config: { ...held, metadata: deleted(5, { 'multinic.io/force-delete': 'true' }).metadata } },
+    { config: { ...onHold, metadata: deleted(5, { 'multinic.io/force-delete': 'true' }).metadata } },
     'no status update',
     release('Released', 'annotation multinic.io/force-delete is set: the interfaces stay on the node'),
   ],

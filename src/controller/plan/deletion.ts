@@ -24,7 +24,7 @@ import {
   nicMissingDelay,
   successorDelayMs,
 } from './delays.ts'
-import { approvalOf, heldMessage, isHeld } from './deletion-hold.ts'
+import { approvalOf, heldMessage, isOnHold } from './deletion-hold.ts'
 import type { AgentJob, Observed } from './observed.ts'
 import { requestedOf } from './requested.ts'
 import { type Plan, pending, type Reason } from './step.ts'
@@ -115,7 +115,7 @@ function beforeApproval(observed: Observed, deletedAt: number): Plan | undefined
   const isSettling = settlesIn > 0 && settlesIn <= deletionSettleMs
   if (isSettling || definition === undefined)
     return { steps: [], requeueAfterMs: isSettling ? settlesIn : definitionRetryMs }
-  if (!isHeld(config) && !observed.isOneOfMany) return undefined
+  if (!isOnHold(config) && !observed.isOneOfMany) return undefined
   const message = heldMessage(config.metadata.namespace ?? '', observed.deletionApproval)
   return pending(observed, 'DeletionHeld', message, heldDeletionMs)
 }

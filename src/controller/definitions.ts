@@ -3,9 +3,9 @@
  * lists its kind without the verb create. Everybody may read discovery, so the controller needs no right to read the CRDs.
  */
 import { bizConfigs } from '../contract/legacy/biz-config.ts'
-import { type NodeConfig, nodeConfigGroup, nodeConfigs } from '../contract/node-config.ts'
+import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { explain } from '../runtime/errors.ts'
+import { definitionState, servedVerbs, type Verbs } from '../kube/discovery.ts'
 import { deletionSettleMs } from './plan/delays.ts'
 import type { Observed } from './plan/observed.ts'
 
@@ -21,11 +21,11 @@ const validMs = 10_000
 
 export function createDefinitions(kube: Pick<KubeClient, 'raw'>): Definitions {
   let readAt = Number.NEGATIVE_INFINITY
-  let verbs: ReadonlyMap<string, readonly string[]> = new Map()
+  let verbs: Verbs = new Map()
   let reading: Promise<void> | undefined
 
   async function readOnce(now: number): Promise<void> {
-    verbs = await readVerbs(kube)
+    verbs = await servedVerbs(kube, nodeConfigs)
     readAt = now
   }
 
@@ -48,21 +48,7 @@ export function createDefinitions(kube: Pick<KubeClient, 'raw'>): Definitions {
     of(config, now) {
       if (!isValid(config, now)) return undefined
       const { plural } = config.kind === bizConfigs.kind ? bizConfigs : nodeConfigs
-      const found = verbs.get(plural)
-      // An API server that starts knows no CRD yet: only a kind that it lists counts.
-      if (!found) return undefined
-      return found.includes('create') ? 'served' : 'terminating'
+      return definitionState(verbs, plural)
     },
-  }
-}
-
-async function readVerbs(kube: Pick<KubeClient, 'raw'>): Promise<ReadonlyMap<string, readonly string[]>> {
-  const path = `/apis/${nodeConfigGroup}/${nodeConfigs.version}`
-  try {
-    const { body } = await kube.raw('GET', path)
-    const { resources = [] } = body as { resources?: { name: string; verbs: string[] }[] }
-    return new Map(resources.map(({ name, verbs }) => [name, verbs]))
-  } catch (error) {
-    throw explain('cannot read which kinds the API server serves', error)
   }
 }

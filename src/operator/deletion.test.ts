@@ -49,20 +49,25 @@ interface Given {
   /** By default nothing listens at its address. */
   viola?: string
   records?: DeliveriesOptions['records'][number]
+  /** What discovery lists of the kind. */
+  verbs?: string[]
+  seconds?: number
 }
 
 const unreachable = 'http://127.0.0.1:9'
 
 /** Reconciles the object this many minutes after its deletion. */
-async function releaseAfter({ minutes = 0, config = aConfig(), viola = unreachable, records }: Given) {
+async function releaseAfter(given: Given = {}) {
+  const { minutes = 0, seconds = 2, config = aConfig(), viola = unreachable, records, verbs = ['create'] } = given
   const events: string[] = []
   const patches: unknown[] = []
   const statuses: OpenstackConfigStatus[] = []
   const verdicts: VerdictWrite[] = []
-  const now = () => new Date(deletedAt + minutes * 60_000)
+  const now = () => new Date(deletedAt + minutes * 60_000 + seconds * 1_000)
   const store = { list: async () => [], put: async () => {}, remove: async () => {} }
   const violaClients = createViolaClients({ store })
   const kube = {
+    raw: async () => ({ body: { resources: [{ name: 'openstackconfigs', verbs }] } }),
     patch: async (_: unknown, __: unknown, patch: unknown) => patches.push(patch),
     patchStatus: async (_: unknown, __: unknown, status: OpenstackConfigStatus) => {
       statuses.push(status)
@@ -229,4 +234,24 @@ for (const [name, [status, records]] of Object.entries(evidence))
 test('a status without a sync stays one while the deletion waits', async () => {
   const { statuses } = await releaseAfter({ config: aConfig({}, {}) })
   assert.deepEqual((await releaseAfter({ config: aConfig({}, statuses[0] ?? {}) })).patches, [])
+})
+
+test('an object that is deleted with its CRD leaves its interfaces on the nodes, and an Event says so', async () => {
+  const { requeue, events, patches } = await releaseAfter({ verbs: ['get', 'delete'] })
+  assert.deepEqual([requeue, patches], [undefined, gone])
+  assert.deepEqual(events, [
+    'InterfacesRetained: deleted with its CustomResourceDefinition: the interfaces stay on the nodes. To remove them, create both again and delete the object.',
+  ])
+})
+
+test('a deletion waits until discovery would show that the CRD is deleted too', async () => {
+  const { requeue, patches } = await releaseAfter({ seconds: 0.5, verbs: [] })
+  assert.deepEqual([requeue, patches], [{ after: 1_500 }, []])
+})
+
+test('with the annotation that approves removals, an object that is deleted with its CRD removes its interfaces', async () => {
+  const config = aConfig()
+  config.metadata.annotations = { 'multinic.io/release-removals': '1' }
+  const { events } = await releaseAfter({ config, verbs: ['get', 'delete'] })
+  assert.match(events.join(), /^RemovalPending: viola: GET /)
 })

@@ -5,12 +5,15 @@
 import { mergePatch } from '../contract/json.ts'
 import {
   type OpenstackConfig,
+  openstackConfigAnnotations,
   openstackConfigFinalizer,
   openstackConfigs,
   providerIdOf,
 } from '../contract/openstack-config.ts'
 import type { Kube } from '../kube/api.ts'
+import type { KubeClient } from '../kube/client.ts'
 import type { Requeue } from '../kube/controller.ts'
+import { definitionState, servedVerbs } from '../kube/discovery.ts'
 import { isNotFound } from '../kube/errors.ts'
 import { keyOf } from '../kube/keys.ts'
 import { messageOf } from '../runtime/errors.ts'
@@ -36,7 +39,7 @@ import { withField } from './unknown-provider.ts'
 import type { ViolaClient } from './viola-client.ts'
 
 export interface DeletionDeps extends SyncDeps {
-  kube: Pick<Kube, 'patch' | 'patchStatus'>
+  kube: Pick<Kube, 'patch' | 'patchStatus'> & Pick<KubeClient, 'raw'>
   objectEvents: ObjectEvents
 }
 
@@ -48,6 +51,8 @@ interface Context {
 const retryMs = 5_000
 /** An object that never delivered anything does not wait for a Viola that hangs. */
 const undeliveredMs = 5_000
+/** After this time discovery shows that the CRD is being deleted too. Times of the API are cut to seconds. */
+const definitionSettleMs = 2_000
 
 export async function release(
   config: OpenstackConfig,
@@ -57,7 +62,10 @@ export async function release(
   if (!config.metadata.finalizers?.includes(openstackConfigFinalizer)) return undefined
   const givesUp = deps.now().getTime() >= deadlineOf(config).getTime()
   if (config.spec.deletionPolicy !== 'Retain') {
-    const left = await removeInterfaces(config, deps, context)
+    const isKnown = await deps.deliveries.mayHaveDelivered(config).catch(() => true)
+    const settlesIn = Date.parse(config.metadata.deletionTimestamp ?? '') + definitionSettleMs - deps.now().getTime()
+    if (isKnown && settlesIn > 0) return { after: Math.min(settlesIn, definitionSettleMs) }
+    const left = await removeInterfaces(config, deps, context, isKnown)
     if (left && !givesUp) return wait(config, deps, context, left)
     if (left) {
       const message = gaveUpText(config, left.problem, left.remains)
@@ -116,11 +124,15 @@ async function removeInterfaces(
   config: OpenstackConfig,
   deps: DeletionDeps,
   { log, signal: parent }: Context,
+  isKnown: boolean,
 ): Promise<Left | undefined> {
-  const isKnown = await deps.deliveries.mayHaveDelivered(config).catch(() => true)
   const signal = withTimeLimit(parent, isKnown ? deps.maxSyncMs : undeliveredMs)
   const listed: { remains: Remains } = { remains: undefined }
   try {
+    if (isKnown && (await isDeletedWithDefinition(config, deps))) {
+      deps.objectEvents.warn(config, 'InterfacesRetained', keptText)
+      return undefined
+    }
     const problems = await removeListed(config, deps, { log, signal }, listed)
     return problems.length > 0 ? { problem: problems.join('; '), remains: listed.remains } : undefined
   } catch (error) {
@@ -129,6 +141,15 @@ async function removeInterfaces(
     const remains = listed.remains ?? (await deps.deliveries.recorded(config).catch(() => undefined))
     return { problem: messageOf(withField(error, config, deps.policy)), remains }
   }
+}
+
+const keptText =
+  'deleted with its CustomResourceDefinition: the interfaces stay on the nodes. To remove them, create both again and delete the object.'
+
+/** Nobody asked for its removal, unless by the annotation that approves removals. */
+async function isDeletedWithDefinition({ metadata }: OpenstackConfig, { kube }: DeletionDeps): Promise<boolean> {
+  if (metadata.annotations?.[openstackConfigAnnotations.releaseRemovals] !== undefined) return false
+  return definitionState(await servedVerbs(kube, openstackConfigs), openstackConfigs.plural) === 'terminating'
 }
 
 /** Returns what failed. `listed` gets what Viola says that remains. */

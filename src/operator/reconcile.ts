@@ -7,6 +7,7 @@
 import { equalJson, mergePatch } from '../contract/json.ts'
 import { type OpenstackConfig, openstackConfigFinalizer, openstackConfigs } from '../contract/openstack-config.ts'
 import type { Kube } from '../kube/api.ts'
+import type { KubeClient } from '../kube/client.ts'
 import type { Reconcile, ReconcileContext } from '../kube/controller.ts'
 import { isConflict, isNotFound } from '../kube/errors.ts'
 import { keyOf, parseKey } from '../kube/keys.ts'
@@ -32,7 +33,7 @@ import type { Waker } from './waker.ts'
 
 export interface ReconcileDeps extends SyncDeps {
   env: Environment
-  kube: Pick<Kube, 'get' | 'patch' | 'patchStatus'>
+  kube: Pick<Kube, 'get' | 'patch' | 'patchStatus'> & Pick<KubeClient, 'raw'>
   objectEvents: ObjectEvents
   /** Drops everything that is kept for a deleted object. */
   forget: (key: string) => void

@@ -110,6 +110,13 @@ export function kernelConformance(implementation: () => KernelImplementation): v
       })
     })
 
+    test('a rule for the mark of a device that is gone has no selector more than the text that added it', async () => {
+      const gone = 'from 0.0.0.0/0 iif multinic9 fwmark 0x50/0x78 lookup 254 priority 9999'
+      await withRules([gone], async () => {
+        assert.deepEqual(await rules(4), [`${gone} protocol 4`])
+      })
+    })
+
     test('an IPv6 rule that selects by its mark alone is listed with the text that added it', async () => {
       const texts = [
         'from ::/0 fwmark 0x10/0x78 lookup 101 priority 10001',

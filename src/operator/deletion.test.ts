@@ -212,6 +212,16 @@ test('an object that never delivered anything does not wait for a Viola that han
   assert.deepEqual((await releaseAfter({ config: aConfig({}, failed), viola: viola.url })).patches, gone)
 })
 
+test('what Viola lists counts more than a status without a delivery', async () => {
+  const nic = { id: 0, name: 'multinic0', portId: 'port-0', macAddress: '02:00:00:00:00:00', source: 'team/main' }
+  const node = { nodeName: 'worker-1', instanceId: 'vm-1', specHash: 'h', generation: 1, interfaces: [nic] }
+  const answer = { status: 200, body: { items: [node], resourceVersion: '1' } }
+  await using viola = await startStubServer(({ method }) => (method === 'GET' ? answer : { status: 200, hang: true }))
+  const { requeue, patches, events } = await releaseAfter({ config: aConfig({}, failed), viola: viola.url })
+  assert.deepEqual([requeue, patches], [{ after: 5_000 }, []])
+  assert.match(events.join(), /aborted due to timeout.* On the nodes: worker-1 multinic0\./)
+})
+
 const reserved = [{ vmId: 'vm-1', portId: 'port-1', index: 0, until: '2026-11-15T01:00:00Z' }]
 const target = { viola: 'https://viola', providerId: 'biz-0', nodes: 1 }
 const evidence: Record<string, [status: OpenstackConfigStatus, records?: Given['records']]> = {

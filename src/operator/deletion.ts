@@ -137,7 +137,7 @@ async function removeInterfaces(
     return problems.length > 0 ? { problem: problems.join('; '), remains: listed.remains } : undefined
   } catch (error) {
     parent.throwIfAborted()
-    if (!isKnown) return undefined
+    if (!isKnown && !listed.remains?.length) return undefined
     const remains = listed.remains ?? (await deps.deliveries.recorded(config).catch(() => undefined))
     return { problem: messageOf(withField(error, config, deps.policy)), remains }
   }

@@ -106,6 +106,9 @@ test('operator 5: the deletion of an object does not send a Secret to a host tha
   // The finalizer of a served object does not change it.
   const metadata = { finalizers: [openstackConfigFinalizer] }
   await environment.kube.patch(openstackConfigs, { namespace: tenant, name: 'main' }, { metadata })
+  // As if it had delivered before the address was changed: otherwise its deletion needs no Viola.
+  const deliveredTo = { viola: environment.violaUrl, providerId: clusterId }
+  await environment.kube.patchStatus(openstackConfigs, { namespace: tenant, name: 'main' }, { deliveredTo })
   await environment.kube.delete(openstackConfigs, { namespace: tenant, name: 'main' })
   const pending = () => environment.kube.list(eventsOf, { namespace: tenant })
   await eventually(async () => {

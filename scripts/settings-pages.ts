@@ -100,8 +100,7 @@ export function settingsPages(): [path: string, text: string][] {
       const { environment, default: standard, meaning } = columns[language]
       const rows = Object.entries(shape).map(([variable, setting]) => [
         `\`${variable}\``,
-        literal(defaultOf(setting), language),
-        setting.description ?? '',
+        ...cellsOf(setting, language),
       ])
       const intro = introduction({ name, source, language, ...texts[language] })
       return `${intro}\n${table([environment, standard, meaning], rows)}`
@@ -121,6 +120,16 @@ function syncPage(language: Language): string {
   const source = 'src/contract/settings.ts'
   const intro = introduction({ name: 'settings', source, language, ...syncTexts[language] })
   return `${intro}\n${table([environment, 'spec.settings', standard, meaning], rows)}`
+}
+
+/** Default and meaning. A default that is no value is a sentence of the description. */
+function cellsOf(setting: ZodType, language: Language): [string, string] {
+  const { description = '' } = setting
+  const value = defaultOf(setting)
+  const described = value === '' ? / ?Default: ([^.]+)\./.exec(description) : null
+  return described
+    ? [described[1] ?? '', description.replace(described[0], '')]
+    : [literal(value, language), description]
 }
 
 const literal = (text: string, language: Language) => (text === '' ? columns[language].none : `\`${text}\``)

@@ -2,9 +2,10 @@
  * The agent's settings, parsed from the environment. All errors are reported at once.
  */
 import { canonical, parseIp } from '../contract/address.ts'
+import { type AgentSetting, agentDefaults } from '../contract/agent-settings.ts'
 import { parseDuration } from '../contract/duration.ts'
 import { type FieldError, interfaceIndex } from '../contract/interfaces.ts'
-import { defaultMarkMask, defaultTableBase, hex } from '../contract/routing-scheme.ts'
+import { defaultMarkMask } from '../contract/routing-scheme.ts'
 import type { Environment } from '../runtime/env.ts'
 
 export const backends = ['netplan', 'networkmanager', 'ifcfg'] as const
@@ -56,67 +57,61 @@ const maxTableBase = 0xffff_ffff - 10
 
 export function parseSettings(env: Environment): { settings: Settings; errors: FieldError[] } {
   const errors: FieldError[] = []
-  const text = (name: string) => (env[name] === '' ? undefined : env[name])
+  const text = (name: AgentSetting) => env[name] || agentDefaults[name]
   const fail = (path: string, message: string) => errors.push({ path, message })
 
-  const flag = (name: string, fallback: boolean) => {
-    const value = text(name)?.toLowerCase()
-    if (value === undefined) return fallback
+  const flag = (name: AgentSetting) => {
+    const value = text(name).toLowerCase()
     if (!yes.has(value) && !no.has(value)) fail(name, `"${env[name]}" must be true or false`)
     return yes.has(value)
   }
-  const integer = (name: string, fallback: number, min: number, max: number) => {
-    const value = text(name)
-    if (value === undefined) return fallback
+  const integer = (name: string, value: string, min: number, max: number) => {
     const number = Number(value)
     if (!/^\d{1,10}$/.test(value) || number < min || number > max)
       fail(name, `"${value}" must be an integer from ${min} to ${max}`)
     return number
   }
-  const duration = (name: string, fallback: number) => {
+  const duration = (name: AgentSetting) => {
     const value = text(name)
-    if (value === undefined) return fallback
     const ms = value === '0' || value === '0s' ? 0 : parseDuration(value)
     if (ms === undefined) fail(name, `"${value}" must be a duration such as 15s`)
-    return ms ?? fallback
+    return ms ?? 0
   }
-  const oneOf = <T extends string>(name: string, allowed: readonly T[]): T | undefined => {
-    const value = text(name)
+  const oneOf = <T extends string>(name: string, value: string, allowed: readonly T[]): T | undefined => {
     const found = allowed.find(item => item === value)
-    if (value !== undefined && !found) fail(name, `"${value}" must be one of ${allowed.join(', ')}`)
+    if (!found) fail(name, `"${value}" must be one of ${allowed.join(', ')}`)
     return found
   }
 
-  const tableBase = integer('NETWORK_ROUTING_TABLE_BASE', defaultTableBase, 1, maxTableBase)
+  const tableBase = integer('NETWORK_ROUTING_TABLE_BASE', text('NETWORK_ROUTING_TABLE_BASE'), 1, maxTableBase)
   if (tableBase <= 255 && tableBase + 10 >= 253)
     fail('NETWORK_ROUTING_TABLE_BASE', `${tableBase} overlaps the kernel tables 253 to 255`)
-  const backend = oneOf('MULTINIC_BACKEND', backends)
-  const probe = parseProbe(text('NETWORK_PROBE') ?? 'reported', message => fail('NETWORK_PROBE', message))
-  const peers = (text('NETWORK_PROBE_PEERS') ?? '').split(',').filter(Boolean)
+  const givenBackend = env['MULTINIC_BACKEND'] || undefined
+  const backend = givenBackend === undefined ? undefined : oneOf('MULTINIC_BACKEND', givenBackend, backends)
+  const probe = parseProbe(text('NETWORK_PROBE'), message => fail('NETWORK_PROBE', message))
+  const peers = text('NETWORK_PROBE_PEERS').split(',').filter(Boolean)
   for (const peer of peers) if (!parseIp(peer)) fail('NETWORK_PROBE_PEERS', `"${peer}" must be an IPv4 or IPv6 address`)
   // Some clouds set a host name instead of the address.
-  const apiServer = text('KUBERNETES_SERVICE_HOST')
+  const apiServer = env['KUBERNETES_SERVICE_HOST'] || undefined
   if (apiServer !== undefined && !/^[A-Za-z0-9.:_-]{1,253}$/.test(apiServer))
     fail('KUBERNETES_SERVICE_HOST', `"${apiServer}" must be an address or a host name`)
   const settings: Settings = {
-    policyRouting: flag('NETWORK_POLICY_ROUTING_ENABLED', true),
+    policyRouting: flag('NETWORK_POLICY_ROUTING_ENABLED'),
     tableBase,
-    metric: integer('NETWORK_ROUTE_METRIC', 100, 0, 0x7fffffff),
-    markMask: markMask(text('NETWORK_MARK_MASK') ?? hex(defaultMarkMask), message =>
-      fail('NETWORK_MARK_MASK', message),
-    ),
-    arpSysctls: flag('NETWORK_SET_ARP_SYSCTLS', true),
-    looseRpFilter: flag('NETWORK_SET_RP_FILTER_LOOSE', true),
-    acceptRa: flag('NETWORK_ACCEPT_RA', false),
-    reload: oneOf('NETWORK_RELOAD', ['none', 'apply']) ?? 'none',
-    nicWait: duration('NIC_WAIT', 15_000),
-    allowUp: flag('PREFLIGHT_ALLOW_UP', false),
-    takeover: oneOf('NETWORK_TAKEOVER', takeoverModes) ?? 'dynamic',
+    metric: integer('NETWORK_ROUTE_METRIC', text('NETWORK_ROUTE_METRIC'), 0, 0x7fffffff),
+    markMask: markMask(text('NETWORK_MARK_MASK'), message => fail('NETWORK_MARK_MASK', message)),
+    arpSysctls: flag('NETWORK_SET_ARP_SYSCTLS'),
+    looseRpFilter: flag('NETWORK_SET_RP_FILTER_LOOSE'),
+    acceptRa: flag('NETWORK_ACCEPT_RA'),
+    reload: oneOf('NETWORK_RELOAD', text('NETWORK_RELOAD'), ['none', 'apply']) ?? 'none',
+    nicWait: duration('NIC_WAIT'),
+    allowUp: flag('PREFLIGHT_ALLOW_UP'),
+    takeover: oneOf('NETWORK_TAKEOVER', text('NETWORK_TAKEOVER'), takeoverModes) ?? 'dynamic',
     ...(backend === undefined ? {} : { backend }),
     ...(apiServer === undefined ? {} : { apiServer: canonical(apiServer) ?? apiServer }),
-    apiPort: integer('KUBERNETES_SERVICE_PORT', 443, 1, 65_535),
-    probe: { ...probe, peers, timeout: duration('NETWORK_PROBE_TIMEOUT', 800) },
-    duplicateCheck: flag('NETWORK_DUPLICATE_CHECK', true),
+    apiPort: integer('KUBERNETES_SERVICE_PORT', env['KUBERNETES_SERVICE_PORT'] || '443', 1, 65_535),
+    probe: { ...probe, peers, timeout: duration('NETWORK_PROBE_TIMEOUT') },
+    duplicateCheck: flag('NETWORK_DUPLICATE_CHECK'),
   }
   return { settings, errors }
 }

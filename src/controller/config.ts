@@ -3,6 +3,7 @@
  * otherwise fail the Jobs on all nodes.
  */
 import * as z from 'zod'
+import { type AgentSetting, agentDefaults } from '../contract/agent-settings.ts'
 import { parseDuration } from '../contract/duration.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
 import { type TraceSettings, traceSettings } from '../telemetry/trace-export.ts'
@@ -58,74 +59,65 @@ const durationText = z
 const probeText = /^(required|reported|off)(,multinic[0-9]=(required|reported|off))*$/
 const durationMs = durationText.transform(text => parseDuration(text) ?? 0)
 
-function described<T extends z.ZodType>(description: string, setting: T, agentDefault?: string): T {
-  return setting.meta({ description, ...(agentDefault !== undefined && { default: agentDefault }) })
+function described<T extends z.ZodType>(description: string, setting: T): T {
+  return setting.meta({ description })
 }
 
-/** Settings of the agent for the whole cluster: the Job gets them under the same names. If unset, the agent has the defaults. */
-export const agentEnvironment = {
-  NETWORK_POLICY_ROUTING_ENABLED: described('Use a routing table and rules for each NIC.', flagText.optional(), 'true'),
-  NETWORK_ROUTING_TABLE_BASE: described('Number of the first of these routing tables.', numberText.optional(), '100'),
-  NETWORK_ROUTE_METRIC: described('Metric of the routes of the managed NICs.', numberText.optional(), '100'),
+/** If unset, the Job does not get a setting, and the agent has its default. */
+function ofAgent<T extends Record<AgentSetting, z.ZodType>>(shape: T): T {
+  const entries = Object.entries(shape) as [AgentSetting, z.ZodType][]
+  return Object.fromEntries(
+    entries.map(([name, setting]) => [name, setting.meta({ ...setting.meta(), default: agentDefaults[name] })]),
+  ) as T
+}
+
+export const agentEnvironment = ofAgent({
+  NETWORK_POLICY_ROUTING_ENABLED: described('Use a routing table and rules for each NIC.', flagText.optional()),
+  NETWORK_ROUTING_TABLE_BASE: described('Number of the first of these routing tables.', numberText.optional()),
+  NETWORK_ROUTE_METRIC: described('Metric of the routes of the managed NICs.', numberText.optional()),
   NETWORK_MARK_MASK: described(
     'Four adjacent bits of the packet mark for the managed NICs, such as 0x78. No other program of the node may use them in its rules.',
     z
       .string()
       .regex(/^0x[0-9a-fA-F]{1,8}$/, 'must be a hexadecimal number such as 0x78')
       .optional(),
-    '0x78',
   ),
-  NETWORK_SET_ARP_SYSCTLS: described(
-    'Set arp_ignore and arp_announce of the managed NICs.',
-    flagText.optional(),
-    'true',
-  ),
+  NETWORK_SET_ARP_SYSCTLS: described('Set arp_ignore and arp_announce of the managed NICs.', flagText.optional()),
   NETWORK_SET_RP_FILTER_LOOSE: described(
     'Set the reverse path filter of the managed NICs to loose mode.',
     flagText.optional(),
-    'true',
   ),
   NETWORK_ACCEPT_RA: described(
     'Accept router advertisements on the managed NICs, but never a default route from them.',
     flagText.optional(),
-    'false',
   ),
   NETWORK_RELOAD: described(
     'With apply, the agent asks the Netplan service of the host to apply the files that it wrote.',
     z.enum(['none', 'apply']).optional(),
-    'none',
   ),
-  NIC_WAIT: described(
-    'How long an agent waits for a NIC that is not in the guest yet.',
-    durationText.optional(),
-    '15s',
-  ),
+  NIC_WAIT: described('How long an agent waits for a NIC that is not in the guest yet.', durationText.optional()),
   NETWORK_PROBE: described(
     'Whether the gateway of a NIC must answer: required, reported or off. Per NIC: reported,multinic2=required.',
     z.string().regex(probeText, 'must be required, reported or off, then multinicN=… for single NICs').optional(),
-    'reported',
   ),
   NETWORK_PROBE_PEERS: described(
     'Addresses to probe instead of the gateway, separated by commas.',
     z.string().optional(),
   ),
-  NETWORK_PROBE_TIMEOUT: described('Timeout of a probe.', durationText.optional(), '800ms'),
+  NETWORK_PROBE_TIMEOUT: described('Timeout of a probe.', durationText.optional()),
   NETWORK_DUPLICATE_CHECK: described(
     'Probe the network for another machine with the same address before using it.',
     flagText.optional(),
-    'true',
   ),
   NETWORK_TAKEOVER: described(
     'With dynamic, the agent takes over a NIC that DHCP or router advertisements configured. With refuse, it refuses the NIC. The label multinic.io/takeover on a Node overrides it.',
     z.enum(['dynamic', 'refuse']).optional(),
-    'dynamic',
   ),
   PREFLIGHT_ALLOW_UP: described(
     'Also configure NICs that are up and have addresses that MultiNIC did not set.',
     flagText.optional(),
-    'false',
   ),
-}
+})
 
 const amount = z
   .string()

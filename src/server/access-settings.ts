@@ -14,7 +14,7 @@ export function accessSettings<P extends string>(prefix: P): AccessShape<P> {
     ...tokenSettings(prefix),
     [`${prefix}_ANONYMOUS_ACCESS`]: z.stringbool().default(false).meta({
       description:
-        '`true`: everyone who can reach the API may use it without credentials. The log and `/readyz` warn about it. Default: every caller needs a token or a client certificate, and the rights of RBAC.',
+        '`true`: everyone who can reach the API may use it without credentials. The log and `/readyz` warn about it. Without it, every caller needs a token or a client certificate, and the rights of RBAC.',
     }),
   } as AccessShape<P>
 }

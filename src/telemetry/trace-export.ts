@@ -25,7 +25,7 @@ export const traceSettings = {
     .string()
     .max(255)
     .optional()
-    .meta({ description: 'Service name in traces. Defaults to multinic- and the component.' }),
+    .meta({ description: 'Service name in traces. Default: multinic- and the component.' }),
 }
 
 export type TraceSettings = z.infer<z.ZodObject<typeof traceSettings>>

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseSettings } from '../../src/agent/config.ts'
+import { agentDefaults } from '../../src/contract/agent-settings.ts'
 import { root } from './blocks.ts'
 
 type Defaults = Map<string, string>
@@ -59,4 +60,21 @@ test('the defaults of the agent in the reference of the controller are those of 
   // NETWORK_PROBE_PEERS has none.
   assert.equal(literals.length, [...controller.keys()].filter(isAgentSetting).length - 1)
   assert.deepEqual(parseSettings(Object.fromEntries(literals)), parseSettings({}))
+})
+
+for (const component of ['controller', 'inventory', 'operator', 'viola'])
+  for (const ending of ['md', 'ko.md'])
+    test(`the meaning of a setting in ${component}-settings.${ending} names no default: the default is in its column`, () => {
+      const text = readFileSync(join(root, `docs/reference/${component}-settings.${ending}`), 'utf8')
+      const rows = text.split('\n').filter(line => line.startsWith('| `'))
+      assert.ok(rows.length > 10)
+      assert.deepEqual(
+        rows.filter(row => /\bdefaults? ?(:|to )/i.test(row)),
+        [],
+      )
+    })
+
+test('the defaults of the agent are those of its table', () => {
+  assert.deepEqual(parseSettings(agentDefaults), parseSettings({}))
+  assert.deepEqual(sorted(Object.keys(agentDefaults)), sorted([...controller.keys()].filter(isAgentSetting)))
 })

@@ -112,7 +112,9 @@ export const historyEntry = z
     id: z.int().min(0),
     at: timestamp,
     what: z.enum(['created', 'config', 'status', 'removed']),
-    why: z.string(),
+    why: z
+      .string()
+      .meta({ description: 'Cause of the write: what was requested, or the state of the node and its reason.' }),
     before: inventoryRecord.optional(),
     after: inventoryRecord.optional(),
   })

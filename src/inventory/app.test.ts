@@ -173,6 +173,8 @@ test('history lists the changes, and ?at= returns the state at that time', async
   )
   assert.equal(entries[0].before.state, undefined)
   assert.equal(entries[0].after.state, 'Failed')
+  assert.deepEqual(entries[0].after, withRemedies(entries[0].after), 'an entry has the remedies of its reasons')
+  assert.ok(entries[0].after.remedy)
   const then = await get(`/v1/inventory/node-configs/w2?at=${betweenPuts}`)
   assert.equal(then.status, 200)
   assert.equal(then.json.state, undefined)

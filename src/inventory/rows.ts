@@ -133,6 +133,6 @@ export function entryFrom(row: HistoryRow & { before: string | null }): HistoryE
     what: row.what,
     why: row.why,
     ...(row.before ? { before: JSON.parse(row.before) } : {}),
-    ...(row.after ? { after: JSON.parse(row.after) } : {}),
+    ...(row.after ? { after: withRemedies(JSON.parse(row.after)) } : {}),
   }
 }

@@ -57,6 +57,25 @@ test('a status arrives without a call to the cloud', async () => {
   await eventually(() => assert.equal(environment.records.at(-1)?.state, 'Configured'))
 })
 
+test('the history gives the reason of a state', async () => {
+  await environment.startOperator()
+  await environment.create({ settings: rare })
+  await followed()
+  const { generation = 0 } = (await environment.nodes())[0]?.metadata ?? {}
+  const ready = {
+    type: 'Ready',
+    status: 'False',
+    reason: 'NicMissing',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  } as const
+  await environment.report('worker-1', {
+    ...{ observedGeneration: generation, state: 'Failed' },
+    conditions: [{ ...ready, message: 'multinic0: no NIC has this MAC address' }],
+  })
+  const expected = 'the node is Failed (NicMissing): multinic0: no NIC has this MAC address'
+  await eventually(() => assert.equal(environment.records.at(-1)?.why, expected))
+})
+
 test('a node config that somebody deletes or edits is delivered again at once, after a full sync', async () => {
   await environment.startOperator()
   await environment.create({ settings: rare })

@@ -199,11 +199,19 @@ function* recordNodes(records: Records, providerId: string, result: DeliveryResu
     else if (changed.has(node.nodeName)) records.note(providerId, node, why, { isOnlyNode: isOnlyNode(node) })
     else {
       const requested = plan.action === 'send' ? plan.interfaces : undefined
-      const cause = requested ? `not delivered: ${why}` : `the node is ${stateOf(node).state}`
+      const cause = requested ? `not delivered: ${why}` : stateText(node)
       records.note(providerId, node, cause, { requested, isOnlyNode: isOnlyNode(node) })
     }
     yield
   }
+}
+
+/** With the reason and the message of the controller, unless all is well. */
+function stateText(node: DeliveredNode): string {
+  const { state, reason, message } = stateOf(node)
+  const text = `the node is ${state}`
+  if (state === 'Configured' || reason === undefined) return text
+  return `${text} (${reason})${message ? `: ${message}` : ''}`
 }
 
 function changedIn(interfaces: readonly Interface[], delivered: readonly Interface[] = []): readonly Interface[] {

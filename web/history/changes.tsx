@@ -9,6 +9,7 @@ import { Segmented } from '../ui/controls.tsx'
 import { EmptyState, Skeleton } from '../ui/empty-state.tsx'
 import { clock, count, exact } from '../ui/format.ts'
 import { Badge, Panel } from '../ui/panel.tsx'
+import { CauseText } from './cause.tsx'
 import { ChangeList } from './change-list.tsx'
 import type { NodeChange } from './node-changes.ts'
 
@@ -81,7 +82,7 @@ function Table({ rows }: { rows: readonly NodeChange[] }) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ key, at, nodeName, providerId, why, what, changes }) => (
+          {rows.map(({ key, at, nodeName, providerId, why, what, cause, changes }) => (
             <tr key={key}>
               <td class="nowrap">
                 <span class={`op ${changes[0]?.op ?? 'changed'}`} aria-hidden="true">
@@ -92,7 +93,9 @@ function Table({ rows }: { rows: readonly NodeChange[] }) {
                 </a>
               </td>
               <td class="full">{changes.length > 0 ? <ChangeList changes={changes} /> : t(`change.${what}`)}</td>
-              <td class="mid full">{why}</td>
+              <td class="mid full">
+                <CauseText what={what} why={why} cause={cause} />
+              </td>
               <td class="number nowrap dim" title={at && exact(at, language)}>
                 {at && clock(at, now, language)}
               </td>

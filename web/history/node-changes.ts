@@ -2,7 +2,7 @@
  * The changes of nodes as rows of the history: one for each entry, or the net change between two times. Pure.
  */
 import type { HistoryEntry, Holder, InventoryRecord } from '../../src/contract/inventory.ts'
-import { type Change, changesBetween, changesOf } from '../model/diff.ts'
+import { type Cause, type Change, causeOfEntry, changesBetween, changesOf } from '../model/diff.ts'
 import { nodeKey } from '../model/nodes.ts'
 
 export interface NodeChange {
@@ -13,6 +13,8 @@ export interface NodeChange {
   providerId: string
   why: string
   what: HistoryEntry['what']
+  /** Of a change of state to something else than requested. */
+  cause: Cause | undefined
   changes: Change[]
 }
 
@@ -23,7 +25,9 @@ export function nodeChangesOf(entries: readonly HistoryEntry[], node: string | u
     if (!record || (node && record.nodeName !== node)) return []
     const { nodeName, providerId } = record
     const { id, at, why, what } = entry
-    return [{ key: String(id), at, nodeName, providerId, why, what, changes: changesOf(entry) }]
+    return [
+      { key: String(id), at, nodeName, providerId, why, what, cause: causeOfEntry(entry), changes: changesOf(entry) },
+    ]
   })
 }
 
@@ -63,6 +67,6 @@ export function netChanges(
     if (!record || changes.length === 0) return []
     const { nodeName, providerId } = record
     const what = oldRecord ? (newRecord ? 'config' : 'removed') : 'created'
-    return [{ key, at: undefined, nodeName, providerId, why: '', what, changes }]
+    return [{ key, at: undefined, nodeName, providerId, why: '', what, cause: undefined, changes }]
   })
 }

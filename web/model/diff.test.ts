@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InventoryRecord } from '../../src/contract/inventory.ts'
-import { changesBetween, fieldChangesOf, headlineOf, nicRange, transitionsOf } from './diff.ts'
+import { causeOfEntry, changesBetween, fieldChangesOf, headlineOf, nicRange, transitionsOf } from './diff.ts'
 import { aRecord } from './record.fixture.ts'
 
 test('a change lists the NICs that were added, removed and changed', () => {
@@ -39,4 +39,20 @@ test('experience M3: an entry names only the NICs that became what it says', () 
   }
   assert.equal(headline(states('Configured', 'Configured', 'Failed')), 'multinic2 failed')
   assert.equal(headline(states('Configured', 'Configured', 'Pending')), 'multinic0, 1 configured')
+})
+
+test('an entry gives the reason of the NICs that it names, with the remedy', () => {
+  const [good, bad] = ['Configured', 'Failed'] as const
+  const before = aRecord('w', { 0: { address: '10.0.0.1', status: good }, 1: { address: '10.0.0.2', status: good } })
+  const failed = aRecord('w', { 0: { address: '10.0.0.1', status: good }, 1: { address: '10.0.0.2', status: bad } })
+  const missing = { reason: 'NicMissing', message: 'no NIC has the MAC', remedy: 'Attach the port again.' }
+  const after = {
+    ...failed,
+    state: 'Failed' as const,
+    reason: 'ApplyFailed',
+    interfaces: failed.interfaces?.map(nic => (nic.status === bad ? { ...nic, ...missing } : nic)) ?? [],
+  }
+  assert.deepEqual(causeOfEntry({ what: 'status', before, after }), missing)
+  assert.equal(causeOfEntry({ what: 'config', before, after }), undefined, 'the request is the cause')
+  assert.equal(causeOfEntry({ what: 'status', before: after, after: before }), undefined, 'all is as requested')
 })

@@ -4,7 +4,7 @@
 import { nameFields } from '../../src/contract/interface-fields.ts'
 import type { HistoryEntry, InventoryRecord } from '../../src/contract/inventory.ts'
 import { requestedFields } from './fields.ts'
-import { type Nic, nodeOf, type Severity, worstOf } from './nodes.ts'
+import { causeOf, type Nic, nodeOf, type Severity, worstOf } from './nodes.ts'
 
 export interface Change {
   op: 'added' | 'removed' | 'changed'
@@ -46,6 +46,8 @@ export function changesBetween(before: InventoryRecord | undefined, after: Inven
 function nicsByName(record: InventoryRecord | undefined): Map<string, Nic> {
   return new Map(record ? nodeOf(record, []).nics.map(nic => [nic.name, nic]) : [])
 }
+
+export type Cause = ReturnType<typeof causeOf>
 
 /** NICs with the same change of state, as one line. */
 export interface Transition {
@@ -102,6 +104,21 @@ export function headlineOf(entry: Pick<HistoryEntry, 'what' | 'before' | 'after'
   const changes = changesOf(entry)
   const severity = worstOf(changes) ?? entrySeverity(entry)
   return { severity, nics: nicRange(changes.filter(change => change.severity === severity).map(({ nic }) => nic)) }
+}
+
+/** Why the NICs that a change of state made worst are as they are. Undefined if they are as requested. */
+export function causeOfEntry(entry: Pick<HistoryEntry, 'what' | 'before' | 'after'>): Cause | undefined {
+  const { what, after } = entry
+  if (what !== 'status' || !after) return undefined
+  const changed = new Set(changesOf(entry).map(({ nic }) => nic))
+  const { nics } = nodeOf(after, [])
+  const candidates = nics.filter(nic => nic.severity !== 'configured' && (changed.size === 0 || changed.has(nic.name)))
+  const worst = worstOf(candidates)
+  const cause = candidates
+    .filter(({ severity }) => severity === worst)
+    .map(causeOf)
+    .find(({ reason }) => reason !== '')
+  return cause
 }
 
 /** The worst severity of the node after the entry. */

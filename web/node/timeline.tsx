@@ -3,6 +3,7 @@
  */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { HistoryEntry } from '../../src/contract/inventory.ts'
+import { EntryCause } from '../history/cause.tsx'
 import { ChangeList } from '../history/change-list.tsx'
 import { changesOf, entrySeverity, nicRange } from '../model/diff.ts'
 import { nodeHistory } from '../state/api.ts'
@@ -68,7 +69,9 @@ function Entry({ entry }: { entry: HistoryEntry }) {
           {clock(entry.at, now, language)}
         </time>
       </div>
-      <p class="description">{entry.why}</p>
+      <p class="description">
+        <EntryCause entry={entry} />
+      </p>
       <ChangeList changes={changes} />
     </li>
   )

@@ -3,6 +3,7 @@
  */
 import { useMemo } from 'preact/hooks'
 import type { HistoryEntry } from '../../src/contract/inventory.ts'
+import { EntryCause } from '../history/cause.tsx'
 import { changesOf, headlineOf } from '../model/diff.ts'
 import { totalDuration } from '../model/stages.ts'
 import { linkToNode } from '../state/route.ts'
@@ -67,7 +68,9 @@ function RecentChange({ entry, isNew }: { entry: HistoryEntry; isNew: boolean })
           {changes.length > 0 ? summaryOf() : t(`change.${entry.what}`)}
           {took !== undefined && ` · ${duration(took, t)}`}
         </p>
-        <p class="description">{entry.why}</p>
+        <p class="description">
+          <EntryCause entry={entry} />
+        </p>
       </div>
       <time datetime={entry.at} title={exact(entry.at, language)}>
         {age(entry.at, now, t)}

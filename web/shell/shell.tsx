@@ -5,6 +5,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Language } from '../messages/messages.ts'
 import { deviationsIn } from '../model/deviations.ts'
+import { causeOfEntry, headlineOf } from '../model/diff.ts'
 import { attentionOf } from '../model/nodes.ts'
 import { providersOf } from '../model/providers.ts'
 import { ignoredVerdicts } from '../model/verdicts.ts'
@@ -196,7 +197,7 @@ function PreferenceControls({
 
 /** Announces the newest change to screen readers, at most one every five seconds. */
 function Announcer() {
-  const { t, data } = useUi()
+  const { t, explain, data } = useUi()
   const [text, setText] = useState('')
   const newest = data.recent[0]
   const pending = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
@@ -204,13 +205,19 @@ function Announcer() {
   useEffect(() => {
     const record = newest?.after ?? newest?.before
     if (!newest || !record || newest.id <= data.newestAtStart) return
-    const change = newest.why || t(`change.${newest.what}`)
+    const { nics, severity } = headlineOf(newest)
+    const cause = causeOfEntry(newest)
+    const reason = cause && ` (${explain(cause).meaning || cause.reason})`
+    const change =
+      newest.what === 'status'
+        ? `${nics} ${t(`severity.${severity}`)}${reason ?? ''}`
+        : newest.why || t(`change.${newest.what}`)
     latest.current = t('live.announcement', { node: record.nodeName, change })
     pending.current ??= setTimeout(() => {
       pending.current = undefined
       setText(latest.current)
     }, 5_000)
-  }, [newest, data.newestAtStart, t])
+  }, [newest, data.newestAtStart, t, explain])
   return (
     <div class="visually-hidden" aria-live="polite">
       {text}

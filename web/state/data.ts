@@ -140,7 +140,7 @@ export function openData(): DataSource {
     }
   }
 
-  /** Reads the changed records again, because the stream carries no remedies. */
+  /** Reads the changed records again: the stream has neither changes of names nor times of checks. */
   async function refresh(): Promise<void> {
     while (changedNodes.size > 0) {
       await new Promise(resolve => setTimeout(resolve, 60))

@@ -153,6 +153,17 @@ test('an ignored port is shown with its reason, and the search finds it by its I
   })
 })
 
+test('the ports that are NICs are listed with VM, subnet, NIC and state, the failed ones first', async () => {
+  const { page } = tab
+  await page.evaluate("location.hash = '#/ports'")
+  const rows = page.locator('.verdicts tbody tr')
+  await soon(async () => assert.match(await rows.first().innerText(), /worker-\d+[\s\S]*multinic\d[\s\S]*Failed/))
+  await page.getByRole('button', { name: /^Failed\s*2$/ }).click()
+  await soon(async () => assert.equal(await rows.count(), 2))
+  await page.evaluate("location.hash = '#/ports?q=10.21.0.17'")
+  await soon(async () => assert.match(await rows.first().innerText(), /worker-0017[\s\S]*multinic1/))
+})
+
 test('the history names the previous owner of an address, and the matrix shows the state of an earlier time', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/history?q=10.21.0.17'")

@@ -8,7 +8,7 @@ import { deviationsIn, type NicDeviation } from '../model/deviations.ts'
 import { countsOf, type Node } from '../model/nodes.ts'
 import { providerNamesOf } from '../model/providers.ts'
 import { ignoredVerdicts, undeliveredVerdicts } from '../model/verdicts.ts'
-import { saveCsv, selectedVerdicts } from '../state/api.ts'
+import { allVerdicts, saveCsv } from '../state/api.ts'
 import { linkTo, linkToNode } from '../state/route.ts'
 import { useUi } from '../ui/context.ts'
 import { CsvButton, ProviderFilter } from '../ui/controls.tsx'
@@ -61,7 +61,7 @@ export function Deviations() {
         <span class="sub">{t('deviations.note')}</span>
         <div class="right">
           {ignored > 0 && (
-            <a class="btn" href={linkTo('ports')}>
+            <a class="btn" href={linkTo('ports', { state: 'ignored' })}>
               {t('ports.title')} <b class="dim">{count(ignored, language)}</b>
             </a>
           )}
@@ -90,7 +90,7 @@ function useUndelivered(nodes: readonly Node[], provider: string): OperatorVerdi
   const [selected, setSelected] = useState<readonly OperatorVerdict[]>([])
   const newest = data.recent[0]?.id
   useEffect(() => {
-    if (data.verdicts && !route.asof) selectedVerdicts().then(setSelected, () => {})
+    if (data.verdicts && !route.asof) allVerdicts('selected').then(setSelected, () => {})
   }, [newest, data.verdicts, route.asof])
   return useMemo(
     () => undeliveredVerdicts(selected, nodes).filter(({ providerId }) => !provider || providerId === provider),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aFleet, verdictsOf } from '../../test/support/fleet.ts'
 import { nodeOf } from './nodes.ts'
-import { ignoredVerdicts, isVerdictOn, verdictMatches } from './verdicts.ts'
+import { ignoredVerdicts, isVerdictOn } from './verdicts.ts'
 
 const writes = aFleet({ nodes: 40, now: new Date('2026-11-15T06:00:00Z') })
 const nodes = writes.map(write => nodeOf({ ...write, updatedAt: '2026-11-15T06:00:00Z' }, []))
@@ -41,5 +41,4 @@ test('a verdict belongs to the node of its VM, by ID or by name', () => {
   assert.ok(isVerdictOn(verdict, { instanceId: 'vm-1', nodeName: 'worker-1' }))
   assert.ok(isVerdictOn({ ...verdict, vm: 'worker-1' }, { instanceId: 'vm-1', nodeName: 'worker-1' }))
   assert.ok(!isVerdictOn({ ...verdict, vm: '' }, { instanceId: '', nodeName: 'worker-1' }))
-  assert.ok(verdictMatches(verdict, 'vmnot') && !verdictMatches(verdict, 'worker'))
 })

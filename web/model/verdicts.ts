@@ -35,8 +35,3 @@ export function isVerdictOn(
 ): boolean {
   return vm !== '' && (vm === instanceId || vm === nodeName)
 }
-
-export function verdictMatches({ portId = '', vm, reason, message, config }: OperatorVerdict, text: string): boolean {
-  const query = text.toLowerCase()
-  return [portId, vm, reason, message, config].some(value => value.toLowerCase().includes(query))
-}

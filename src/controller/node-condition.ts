@@ -1,11 +1,12 @@
 /**
  * The condition MultiNicReady of a Node: a copy of the Ready condition of its config, if the setting is on. Pure.
  */
+import type { ConditionType } from '../contract/condition-types.ts'
 import type { NodeConfig } from '../contract/node-config.ts'
 import { readyOf } from '../contract/object.ts'
 import type { NodeCondition } from '../kube/types.ts'
 
-export const nodeCondition = 'MultiNicReady'
+export const nodeCondition: ConditionType<'Node'> = 'MultiNicReady'
 
 /** Our conditions for the Node: none once the config is deleted. Undefined when the Node is up to date. */
 export function nextNodeConditions(

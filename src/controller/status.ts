@@ -2,6 +2,7 @@
  * Computes the next status of a config. Pure: undefined when the status is up to date, so that nothing is written twice.
  */
 import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
+import type { ConditionType } from '../contract/condition-types.ts'
 import { interfaceHash } from '../contract/interface-hash.ts'
 import type { Interface } from '../contract/interfaces.ts'
 import { equalJson } from '../contract/json.ts'
@@ -95,7 +96,9 @@ export function hasWarning({ status }: NodeConfig): boolean {
   return status?.conditions?.some(({ type }) => type === warningType) ?? false
 }
 
-const warningType = 'Warning'
+type NodeConfigCondition = ConditionType<'MultiNicNodeConfig'>
+
+const warningType: NodeConfigCondition = 'Warning'
 
 /** Only there while it is True. */
 function warningCondition(
@@ -116,8 +119,12 @@ function nextConditions(
   generation: number | undefined,
   at: string,
 ): ConditionStatus[] {
-  const isTrue = { Ready: state === 'Configured', Progressing: progressing, Degraded: state === 'Failed' }
-  return Object.entries(isTrue).map(([type, value]) => {
+  const values: [NodeConfigCondition, boolean][] = [
+    ['Ready', state === 'Configured'],
+    ['Progressing', progressing],
+    ['Degraded', state === 'Failed'],
+  ]
+  return values.map(([type, value]) => {
     const old = before.find(condition => condition.type === type)
     const since = old?.status === (value ? 'True' : 'False') ? old.lastTransitionTime : undefined
     return conditionOf(type, value, { reason, message, since: since ?? at, generation })
@@ -125,7 +132,7 @@ function nextConditions(
 }
 
 function conditionOf(
-  type: string,
+  type: NodeConfigCondition,
   value: boolean,
   {
     reason,

@@ -1,6 +1,7 @@
 /**
  * The conditions of an OpenstackConfig after a sync. Pure.
  */
+import type { ConditionType } from '../contract/condition-types.ts'
 import type { ConditionStatus } from '../contract/node-config.ts'
 import type { OpenstackConfigStatus } from '../contract/openstack-config.ts'
 import { verdictKind } from '../contract/operator-api.ts'
@@ -11,7 +12,11 @@ import type { Findings, SyncOutcome } from './sync-outcome.ts'
 import { orphanedTexts } from './targets.ts'
 import { byReason, verdictsWith } from './verdicts.ts'
 
-export type ConditionUpdate = Pick<ConditionStatus, 'type' | 'status'> & { reason: string; message: string }
+export type ConditionUpdate = Pick<ConditionStatus, 'status'> & {
+  type: ConditionType<'OpenstackConfig'>
+  reason: string
+  message: string
+}
 
 export function conditionUpdates(before: OpenstackConfigStatus, outcome: SyncOutcome): ConditionUpdate[] {
   const { findings } = outcome
@@ -86,7 +91,12 @@ function removals(findings: Findings, before: OpenstackConfigStatus): ConditionU
   const { removalsOnHold, refusedRemovals } = findings
   const type = 'RemovalPending'
   const orphaned = orphanedTexts(before, findings)
-  const all: { type: string; reason: SyncReason; items: readonly string[]; message: string }[] = [
+  const all: {
+    type: ConditionType<'OpenstackConfig'>
+    reason: SyncReason
+    items: readonly string[]
+    message: string
+  }[] = [
     { type: 'RemovalHeld', reason: 'RemovalHeld', items: removalsOnHold, message: onHoldText(findings) },
     refusedRemovals.length > 0
       ? { type, reason: type, items: refusedRemovals, message: `Viola refused the removal: ${listed(refusedRemovals)}` }

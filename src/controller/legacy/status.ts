@@ -1,6 +1,7 @@
 /**
  * Computes the next status of a MultiNicBizConfig from its entries. Pure: undefined when the status is up to date.
  */
+import type { ConditionType } from '../../contract/condition-types.ts'
 import { hashOf } from '../../contract/hash.ts'
 import { equalJson } from '../../contract/json.ts'
 import type { BizConfig, BizConfigStatus, BizNodeStatus } from '../../contract/legacy/biz-config.ts'
@@ -65,7 +66,7 @@ interface Counts {
 }
 
 interface Condition {
-  type: string
+  type: ConditionType<'MultiNicBizConfig'>
   isTrue: boolean
   reason: BizConfigReason
   message: string

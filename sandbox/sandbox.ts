@@ -85,6 +85,8 @@ export interface Sandbox {
   readonly state: StateDir
   readonly cloudState: CloudState
   readonly cloud: Cloud
+  /** What the nodes run on. */
+  readonly machine: Machine
   readonly nodes: ReadonlyMap<string, SandboxNode>
   readonly management: Cluster
   readonly biz: Cluster
@@ -236,6 +238,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
       state,
       cloudState,
       cloud,
+      machine,
       nodes,
       management,
       biz,

@@ -1,55 +1,54 @@
 /**
- * What every surface says about a node beside what its kernel says: the MultiNicNodeConfig, the inventory API, the commands
- * `status` and `check`, and the view model of the dashboard.
+ * What every surface says about a node beside what its kernel says. claims.ts has the surfaces that say something about one NIC,
+ * node-claims.ts those about a node, fleet-surfaces.ts those about all nodes. test/repo/surfaces.ts lists every surface.
  */
-import assert from 'node:assert/strict'
-import type { NodeView, ProviderView } from '../../src/cli/status.ts'
-import type { Deviation, InventoryRecord } from '../../src/contract/inventory.ts'
-import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
+
+import type { NodeView as SandboxNodeView } from '../../sandbox/control/status.ts'
+import type { NodeView } from '../../src/cli/status.ts'
+import type { NodeWhy } from '../../src/cli/why.ts'
+import type { Deviation, HistoryEntry, InventoryRecord } from '../../src/contract/inventory.ts'
+import type { NodeConfig } from '../../src/contract/node-config.ts'
+import type { Language } from '../../src/contract/reasons/reason.ts'
 import { stages } from '../../src/contract/stages.ts'
-import { countsOf, type Node, nodeOf } from '../../web/model/nodes.ts'
-import type { Run } from '../support/cli.ts'
-import type { NicState, TestSandbox } from '../system/sandbox.fixture.ts'
+import type { EventObject, NodeObject } from '../../src/kube/types.ts'
+import { countsOf, type Node } from '../../web/model/nodes.ts'
+import type { Port } from '../../web/model/ports.ts'
+import type { NicState } from '../system/sandbox.fixture.ts'
+import { claimsOf } from './claims.ts'
+import { nodeContradictions } from './node-claims.ts'
 
 /** Undefined: the surface does not know the node. */
 export interface Surfaces {
+  vm: string
   /** Time of the reading. */
   at: number
   kernel: NicState[]
   config: NodeConfig | undefined
+  /** Cells of `kubectl get mnnc` by column. */
+  columns: Record<string, unknown> | undefined
+  /** The Node of Kubernetes. */
+  node: NodeObject | undefined
+  /** Of the MultiNicNodeConfig. */
+  events: EventObject[]
   record: InventoryRecord | undefined
+  /** Of this node, as the history and its stream have it. */
+  newest: HistoryEntry | undefined
+  streamed: HistoryEntry | undefined
   /** Of this node. */
   deviations: Deviation[]
   status: NodeView | undefined
   check: Deviation[]
+  why: NodeWhy | undefined
+  exported: { macAddress: string; status: string }[]
+  /** Of each requested port. */
+  found: { value: string; nodeName: string; interface: string; status: string; pending?: unknown }[]
+  texts: Record<Language, { status: string; check: string }>
   dashboard: Node | undefined
+  ports: Port[]
+  sandbox: SandboxNodeView | undefined
 }
 
-/** In the order in which a state spreads backwards: a surface that is read later may only be newer. */
-export async function readSurfaces(system: TestSandbox, multinic: Run, vm: string): Promise<Surfaces> {
-  const { urls, biz } = system.sandbox
-  const get = async <T>(path: string): Promise<T | undefined> => {
-    const { status, body } = await system.call(`${urls['inventory']}/v1/inventory/${path}`)
-    assert.ok(status === 200 || status === 404, `${path}: ${status}`)
-    return status === 200 ? (body as T) : undefined
-  }
-  const json = async <T>(...args: string[]): Promise<T | undefined> => {
-    const { out, code, error } = await multinic(...args, '-o', 'json')
-    assert.ok(code === 0 || code === 1, error)
-    return out === '' ? undefined : (JSON.parse(out) as T)
-  }
-  const ofNode = (all: Deviation[] | undefined) => (all ?? []).filter(({ nodeName }) => nodeName === vm)
-  const status = (await json<{ providers: ProviderView[] }>('status', vm))?.providers[0]?.configs[0]?.nodes[0]
-  const check = ofNode(await json<Deviation[]>('check'))
-  const deviations = ofNode(await get<Deviation[]>('deviations'))
-  const record = await get<InventoryRecord>(`node-configs/${vm}`)
-  const config = await biz.kube.get(nodeConfigs, { namespace: 'multinic-system', name: vm })
-  const { nics: kernel } = await system.nodeState(vm)
-  const dashboard = record && nodeOf(record, deviations)
-  return { at: Date.now(), kernel, config, record, deviations, status, check, dashboard }
-}
-
-type WantedNic = NodeConfig['spec']['interfaces'][number]
+export type WantedNic = NodeConfig['spec']['interfaces'][number]
 
 /** The NIC of the port in the kernel. */
 export function kernelNic({ kernel }: Surfaces, { macAddress }: Pick<WantedNic, 'macAddress'>): NicState | undefined {
@@ -65,22 +64,6 @@ export function matchesKernel(surfaces: Surfaces, nic: WantedNic): boolean {
     found.up &&
     found.addresses.includes(`${nic.address}/24`)
   )
-}
-
-/** Whether each surface says that the NIC is as requested. */
-export function claimsOf(surfaces: Surfaces, { name, macAddress }: WantedNic): Record<string, boolean> {
-  const { config, record, deviations, status, check, dashboard } = surfaces
-  const isReady = (nic: { status?: string | undefined; pending?: unknown } | undefined) =>
-    nic?.status === 'Configured' && nic.pending === undefined
-  const isListed = ({ interface: nic }: Deviation) => nic === name
-  return {
-    'the CR': isReady(config?.status?.interfaceStatuses?.find(nic => nic.macAddress === macAddress)),
-    'the inventory': isReady(record?.interfaces?.find(nic => nic.macAddress === macAddress)),
-    'the list of deviations': record !== undefined && !deviations.some(isListed),
-    'multinic status': isReady(status?.interfaces.find(nic => nic.name === name)),
-    'multinic check': record !== undefined && !check.some(isListed),
-    'the dashboard': dashboard?.nics.find(nic => nic.name === name)?.severity === 'configured',
-  }
 }
 
 /** After a check: what any surface says and the kernel denies, or the other way round. */
@@ -107,7 +90,8 @@ export function contradictions(surfaces: Surfaces): string[] {
     counts['the NICs of the dashboard'] = [`${configured}/${nics}`, `${matching}/${wanted.length}`]
   }
   const wrong = Object.entries(counts).filter(([, [is, expected]]) => is !== expected)
-  return [...found, ...wrong.map(([what, [is, expected]]) => `${what} are ${is}, expected ${expected}`)]
+  const ofNode = nodeContradictions(surfaces, { matching, wanted: wanted.length })
+  return [...found, ...wrong.map(([what, [is, expected]]) => `${what} are ${is}, expected ${expected}`), ...ofNode]
 }
 
 /** Observed values that differ from the kernel. */

@@ -3,7 +3,6 @@
  */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { ipBatch } from '../../sandbox/exec.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../../src/contract/node-config.ts'
 import { jobs } from '../../src/kube/resources.ts'
@@ -29,7 +28,7 @@ export function sequencesFor(vms: readonly string[], length: number): fc.Arbitra
     .map(steps => [...first, ...steps])
 }
 
-type Step = fc.AsyncCommand<Plan, Truth>
+export type Step = fc.AsyncCommand<Plan, Truth>
 type Wanted = NodeConfig['spec']['interfaces'][number]
 type Edit = (nic: Wanted) => string[]
 
@@ -100,7 +99,7 @@ function stepOf(
 const has = (vm: string) => (plan: Plan) => (plan.ports[vm] ?? 0) > 0
 const isIdle = (vm: string) => (plan: Plan) => has(vm)(plan) && !plan.paused.has(vm) && plan.readOnly !== vm
 
-function attach({ vm, subnet }: { vm: string; subnet: string }): Step {
+export function attach({ vm, subnet }: { vm: string; subnet: string }): Step {
   return stepOf(
     `attach ${vm} ${subnet}`,
     plan => (plan.ports[vm] ?? 0) < maxPorts,
@@ -115,7 +114,7 @@ function attach({ vm, subnet }: { vm: string; subnet: string }): Step {
   )
 }
 
-function detach({ vm, at }: { vm: string; at: number }): Step {
+export function detach({ vm, at }: { vm: string; at: number }): Step {
   // The last one only if an agent can remove everything.
   const isPossible = (plan: Plan) => isIdle(vm)(plan) || (plan.ports[vm] ?? 0) > 1
   return stepOf(`detach ${vm} ${at}`, isPossible, async (plan, truth) => {
@@ -156,7 +155,7 @@ function breakDisk({ vm }: { vm: string }): Step {
   )
 }
 
-function repair({ vm }: { vm: string }): Step {
+export function repair({ vm }: { vm: string }): Step {
   return stepOf(
     `repair ${vm}`,
     plan => has(vm)(plan) && !plan.paused.has(vm),
@@ -185,7 +184,7 @@ function restart({ component }: { component: 'operator' | 'controller' | 'viola'
   )
 }
 
-function editKernel({ vm, at, edit }: { vm: string; at: number; edit: string }): Step {
+export function editKernel({ vm, at, edit }: { vm: string; at: number; edit: string }): Step {
   return stepOf(`edit ${edit} of ${vm} ${at} in the kernel`, isIdle(vm), async (_, truth) => {
     const nic = await nicAt(truth, vm, at)
     await truth.step(
@@ -300,5 +299,5 @@ async function editNic(truth: Truth, vm: string, nic: Wanted, edit: string): Pro
   const { nics } = await truth.system.nodeState(vm)
   const now = nics.find(({ macAddress }) => macAddress === nic.macAddress)
   if (!now || (edit === 'address' && now.addresses.length === 0) || (edit === 'name' && now.name !== nic.name)) return
-  await ipBatch(node.namespace, kernelEdits[edit]?.({ ...nic, name: now.name }) ?? [])
+  await truth.system.sandbox.machine.ip(node.namespace, kernelEdits[edit]?.({ ...nic, name: now.name }) ?? [])
 }

@@ -12,12 +12,15 @@ import { messageOf } from '../../src/runtime/errors.ts'
 import { type Run, runner } from '../support/cli.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestSandbox } from '../system/sandbox.fixture.ts'
+import { claimsOf } from './claims.ts'
+import { fleetContradictions, readFleet } from './fleet-surfaces.ts'
 import { emptyModel, type Model, requestedPorts } from './model.ts'
-import { claimsOf, contradictions, impossibilities, matchesKernel, readSurfaces, type Surfaces } from './surfaces.ts'
+import { readSurfaces } from './read-surfaces.ts'
+import { contradictions, impossibilities, matchesKernel, type Surfaces } from './surfaces.ts'
 
 const settleMs = 120_000
 /** The operator of the sandbox reads the cluster every 500 ms. */
-const spreadMs = 60_000
+const defaultSpreadMs = 60_000
 
 /** What must not change on any surface while a NIC is not touched. */
 interface HealthyNic {
@@ -39,7 +42,7 @@ export interface Truth {
   answer(...args: string[]): Promise<void>
 }
 
-export function truthOf(system: TestSandbox): Truth {
+export function truthOf(system: TestSandbox, spreadMs = defaultSpreadMs): Truth {
   const { sandbox } = system
   const multinic = runner({
     MULTINIC_INVENTORY_URL: sandbox.urls['inventory'] ?? '',
@@ -130,6 +133,11 @@ export function truthOf(system: TestSandbox): Truth {
       const violations = new Set<string>()
       await work()
       for (const vm of vms()) await settle(vm, violations).catch(error => violations.add(messageOf(error)))
+      if (violations.size === 0)
+        await eventually(async () => assert.deepEqual(fleetContradictions(await readFleet(system, multinic)), []), {
+          within: spreadMs,
+          every: 200,
+        }).catch(error => violations.add(messageOf(error)))
       assert.deepEqual([...violations], [])
     },
   }

@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { request } from 'undici'
 import { findServer, findSubnet } from '../../sandbox/cloud/state.ts'
-import { ipJson } from '../../sandbox/exec.ts'
 import type { RealServices } from '../../sandbox/faults/unavailable.ts'
 import { sandboxNamespace } from '../../sandbox/lifecycle/components.ts'
 import { createConfig, openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { makeStateDir, stateDir, stopAndRemove } from '../../sandbox/lifecycle/state-dir.ts'
+import type { Machine } from '../../sandbox/nodes/machine.ts'
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts'
 import type { InventoryRecord } from '../../src/contract/inventory.ts'
 import { type NodeConfig, nodeConfigs } from '../../src/contract/node-config.ts'
@@ -30,6 +30,8 @@ export interface TestSandboxOptions {
   real?: RealServices
   /** Additional environment of every component. */
   env?: Record<string, string>
+  /** Simulates the nodes in memory. */
+  simulated?: boolean
 }
 
 /** A NIC in the kernel. */
@@ -79,11 +81,11 @@ export interface ApiResponse {
 }
 
 export async function startTestSandbox(options: TestSandboxOptions = {}): Promise<TestSandbox> {
-  const { nodes = 3, nicDelayMs = 100, withConfig = true, rabbitmq, real, env } = options
+  const { nodes = 3, nicDelayMs = 100, withConfig = true, rabbitmq, real, env, simulated } = options
   const state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-system-')))
   await makeStateDir(state)
   const log = createLog({ part: 'sandbox' }, { level: 'error' })
-  const sandbox = await startSandbox({ state, nodes, nicDelayMs, withConfig, rabbitmq, real, env, log }).catch(
+  const sandbox = await startSandbox({ state, nodes, nicDelayMs, withConfig, rabbitmq, real, env, simulated, log }).catch(
     async error => {
       await stopAndRemove(state)
       throw error
@@ -111,7 +113,7 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
     detach: input => sandbox.detach(input),
     async nodeState(node) {
       const { namespace, root } = nodeOf(node)
-      return { ...(await kernelState(namespace)), files: await filesOf(join(root, 'etc')) }
+      return { ...(await kernelState(sandbox.machine, namespace)), files: await filesOf(join(root, 'etc')) }
     },
     async nodeConfig(name) {
       const found = await biz.kube.get(nodeConfigs, { namespace: sandboxNamespace, name })
@@ -172,11 +174,11 @@ interface Rule {
 }
 type Route = { dst: string; gateway?: string; dev: string; table?: string; type?: string; prefsrc?: string }
 
-async function kernelState(namespace: string): Promise<Omit<NodeState, 'files'>> {
+async function kernelState(machine: Machine, namespace: string): Promise<Omit<NodeState, 'files'>> {
   const [links, rules, routes] = await Promise.all([
-    ipJson<Link>(namespace, ['addr', 'show']),
-    ipJson<Rule>(namespace, ['rule', 'show']),
-    ipJson<Route>(namespace, ['-4', 'route', 'show', 'table', 'all']),
+    machine.ipJson<Link>(namespace, ['addr', 'show']),
+    machine.ipJson<Rule>(namespace, ['rule', 'show']),
+    machine.ipJson<Route>(namespace, ['-4', 'route', 'show', 'table', 'all']),
   ])
   return {
     nics: links

@@ -33,7 +33,7 @@ interface Selection {
   labelSelector?: string
 }
 
-const selections: Record<string, Selection> = {
+const selections = {
   openstackconfigs: { resource: openstackConfigs, fields: bundleFields.openstackConfig },
   multinicnodeconfigs: { resource: nodeConfigs, fields: bundleFields.nodeConfig },
   multinicbizconfigs: { resource: bizConfigs, fields: bundleFields.bizConfig },
@@ -42,7 +42,10 @@ const selections: Record<string, Selection> = {
   pods: { resource: pods, fields: bundleFields.pod, inNamespace: true, labelSelector: ours },
   'agent-jobs': { resource: jobs, fields: bundleFields.job, inNamespace: true, labelSelector: agents },
   'agent-pods': { resource: pods, fields: bundleFields.agentPod, inNamespace: true, labelSelector: agents },
-}
+} satisfies Record<string, Selection>
+
+/** Names of the files with objects. */
+export const bundledObjects = Object.keys(selections)
 
 /** Other containers of a Pod, such as those of a service mesh, are not ours to publish. */
 const ownContainers = new Set(['controller', 'operator', 'viola', 'viola-api', 'inventory', 'agent'])
@@ -62,7 +65,7 @@ export async function supportBundle(io: Io, flags: SupportFlags): Promise<Ending
     const collect = async (what: string, collection: () => Promise<unknown>) =>
       collection().catch(error => missing.push(`${what}: ${messageOf(error)}`))
     const found: Record<string, KubeObject[]> = {}
-    for (const [name, { resource, fields, inNamespace, labelSelector }] of Object.entries(selections))
+    for (const [name, { resource, fields, inNamespace, labelSelector }] of Object.entries<Selection>(selections))
       await collect(name, async () => {
         const where = { ...(inNamespace && { namespace }), ...(labelSelector && { labelSelector }) }
         const { items } = await kube.list(resource, where)

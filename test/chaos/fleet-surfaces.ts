@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import { request } from 'undici'
-import type { ProviderCatalog } from '../../src/contract/inventory.ts'
+import type { InventoryRecord, ProviderCatalog } from '../../src/contract/inventory.ts'
 import { type NodeConfig, nodeConfigs, states } from '../../src/contract/node-config.ts'
 import { readyOf } from '../../src/contract/object.ts'
 import type { OpenstackConfig } from '../../src/contract/openstack-config.ts'
@@ -23,6 +23,9 @@ export interface Fleet {
   openstackConfig: OpenstackConfig
   viola: { nodeName: string; status?: { state?: string } }[]
   providers: ProviderCatalog
+  /** Of the provider, and of each VM. */
+  records: InventoryRecord[]
+  byInstance: InventoryRecord[]
   doctor: string
   bundle: NodeConfig[]
 }
@@ -39,7 +42,16 @@ export async function readFleet(system: TestSandbox, multinic: Run): Promise<Fle
     assert.equal(statusCode, 200, text)
     return parseExposition(text)
   }
+  const recordsOf = async (path: string) => {
+    const { status, body } = await system.call(`${urls['inventory']}/v1/interfaces/node-configs${path}`)
+    assert.ok(status === 200 || status === 404, JSON.stringify(body))
+    return status === 200 ? [body as InventoryRecord | InventoryRecord[]].flat() : []
+  }
+  const servers = [...system.sandbox.nodes.values()].map(({ server }) => server.id)
+  const byInstance = await Promise.all(servers.map(id => recordsOf(`/by-instance/${id}?providerId=${clusterId}`)))
   return {
+    byInstance: byInstance.flat(),
+    records: await recordsOf(`?providerId=${clusterId}`),
     bundle: await bundledConfigs(multinic),
     doctor: (await multinic('doctor')).out,
     metrics: { controller: await metricsOf('controller'), operator: await metricsOf('operator') },
@@ -73,6 +85,14 @@ const statesOf = (configs: readonly NodeConfig[]) =>
       name,
       status?.state,
       status?.interfaceStatuses?.map(({ name, status, reason }) => [name, status, reason]),
+    ])
+    .sort()
+const recordedStates = (records: readonly InventoryRecord[]) =>
+  records
+    .map(({ nodeName, state, interfaces }) => [
+      nodeName,
+      state,
+      interfaces?.map(({ name, status, reason }) => [name, status, reason]),
     ])
     .sort()
 const isConfigured = ({ status }: NodeConfig) => status?.state === 'Configured'
@@ -122,6 +142,8 @@ const claims = {
     providers.providers.flatMap(({ nodes }) => nodes.map(one => [one.nodeName, one.interfaceCount])).sort(),
     configs.map(({ spec }) => [spec.nodeName, spec.interfaces.length]).sort(),
   ],
+  'the records of the provider': ({ records, configs }): Claim => [recordedStates(records), statesOf(configs)],
+  'the records by VM': ({ byInstance, configs }): Claim => [recordedStates(byInstance), statesOf(configs)],
   'multinic doctor': ({ doctor, configs }): Claim => [
     [...doctor.matchAll(/node (\S+) is Failed/g)].map(([, name]) => name).sort(),
     configs.flatMap(({ spec, status }) => (status?.state === 'Failed' ? [spec.nodeName] : [])).sort(),

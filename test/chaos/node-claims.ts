@@ -72,10 +72,13 @@ const claims = {
   },
   'the stream of changes': ({ newest, streamed }): Claim => [streamed, newest],
   /** They answer who has a port. */
-  'the owners of ports': ({ found, config, vm }): Claim => [
-    found.map(one => `${one.value} ${one.nodeName} ${one.interface}`).sort(),
-    config?.spec.interfaces.map(({ portId, name }) => `${portId} ${vm} ${name}`).sort(),
-  ],
+  'the owners of ports': ({ found, owners, config, vm }): Claim => {
+    const requested = config?.spec.interfaces.map(({ portId, name }) => `${portId} ${vm} ${name}`).sort()
+    return [
+      [found.map(one => `${one.value} ${one.nodeName} ${one.interface}`).sort(), owners],
+      [requested, requested],
+    ]
+  },
 } as const satisfies Record<string, (surfaces: Surfaces, counts: Counts) => Claim>
 
 export const nodeSurfaces = Object.keys(claims) as (keyof typeof claims)[]

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import type { ProviderView } from '../../src/cli/status.ts'
 import type { Why } from '../../src/cli/why.ts'
-import type { Deviation, HistoryEntry, InventoryRecord } from '../../src/contract/inventory.ts'
+import type { Deviation, HistoryEntry, HoldersAnswer, InventoryRecord } from '../../src/contract/inventory.ts'
 import { nodeConfigs } from '../../src/contract/node-config.ts'
 import type { OperatorVerdict } from '../../src/contract/operator-api.ts'
 import { languages } from '../../src/contract/reasons/reason.ts'
@@ -58,6 +58,10 @@ export async function readSurfaces(system: TestSandbox, multinic: Run, vm: strin
   const config = await biz.kube.get(nodeConfigs, { namespace, name: vm })
   const wanted = config?.spec.interfaces ?? []
   const found = await Promise.all(wanted.map(({ portId = '' }) => json<Surfaces['found']>('find', portId)))
+  const holders = await Promise.all(
+    wanted.map(({ portId = '' }) => get<HoldersAnswer>(`inventory/holders?q=${portId}`)),
+  )
+  const current = holders.flatMap(answer => answer?.holders ?? []).filter(({ kind, to }) => kind === 'port' && !to)
   const node = await biz.kube.get(nodes, { name: vm })
   const { items } = await biz.kube.list(events, { namespace })
   const { nics: kernel } = await system.nodeState(vm)
@@ -82,6 +86,7 @@ export async function readSurfaces(system: TestSandbox, multinic: Run, vm: strin
     at: Date.now(),
     events: items.filter(({ involvedObject: { kind, name } }) => kind === nodeConfigs.kind && name === vm),
     newest: history?.[0],
+    owners: current.map(one => `${one.value} ${one.nodeName} ${one.interface}`).sort(),
     found: found.flatMap(one => one ?? []),
     texts: Object.fromEntries(inLanguages) as Surfaces['texts'],
     ports: portsOf(verdicts?.verdicts ?? [], dashboard ? [dashboard] : []),

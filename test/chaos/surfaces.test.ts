@@ -88,6 +88,7 @@ function surfacesWith(lie: Lie = {}): Surfaces {
     why: nodesAbout('w1', [record], new Date(at))[0],
     exported: [{ macAddress: mac, status: state }],
     found: [{ value: portId, nodeName: 'w1', interface: 'multinic0', status: state }],
+    owners: [`${portId} w1 multinic0`],
     texts: { en: text, ko: text },
     ports: portsOf([], [dashboard]),
     sandbox: { name: 'w1', state: 'Configured', interfaces: [portView] },

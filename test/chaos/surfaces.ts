@@ -42,6 +42,8 @@ export interface Surfaces {
   exported: { macAddress: string; status: string }[]
   /** Of each requested port. */
   found: { value: string; nodeName: string; interface: string; status: string; pending?: unknown }[]
+  /** `port node interface` of each requested port, by the history of owners. */
+  owners: string[]
   texts: Record<Language, { status: string; check: string }>
   dashboard: Node | undefined
   ports: Port[]

@@ -85,12 +85,20 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
   const state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-system-')))
   await makeStateDir(state)
   const log = createLog({ part: 'sandbox' }, { level: 'error' })
-  const sandbox = await startSandbox({ state, nodes, nicDelayMs, withConfig, rabbitmq, real, env, simulated, log }).catch(
-    async error => {
-      await stopAndRemove(state)
-      throw error
-    },
-  )
+  const sandbox = await startSandbox({
+    state,
+    nodes,
+    nicDelayMs,
+    withConfig,
+    rabbitmq,
+    real,
+    env,
+    simulated,
+    log,
+  }).catch(async error => {
+    await stopAndRemove(state)
+    throw error
+  })
   const { management, biz, cloudState, urls } = sandbox
   const nodeOf = (name: string) => sandbox.nodes.get(name) ?? assert.fail(`node ${name} not found`)
 

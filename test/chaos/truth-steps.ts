@@ -105,11 +105,15 @@ export function attach({ vm, subnet }: { vm: string; subnet: string }): Step {
     plan => (plan.ports[vm] ?? 0) < maxPorts,
     async (plan, truth) => {
       plan.ports[vm] = (plan.ports[vm] ?? 0) + 1
-      await truth.step(async () => {
-        const [port] = truth.system.attach({ vm, subnet })
-        assert.ok(port)
-        truth.model.ports.set(port.id, { id: port.id, macAddress: port.macAddress, vm, subnet })
-      })
+      await truth.step(
+        async () => {
+          const [port] = truth.system.attach({ vm, subnet })
+          assert.ok(port)
+          truth.model.ports.set(port.id, { id: port.id, macAddress: port.macAddress, vm, subnet })
+        },
+        () => false,
+        { vm, subnet },
+      )
     },
   )
 }
@@ -128,6 +132,7 @@ export function detach({ vm, at }: { vm: string; at: number }): Step {
         await truth.system.detach({ vm, port: port.id })
       },
       nic => nic.macAddress === port.macAddress,
+      port,
     )
   })
 }

@@ -13,10 +13,11 @@ import { type Run, runner } from '../support/cli.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestSandbox } from '../system/sandbox.fixture.ts'
 import { claimsOf } from './claims.ts'
+import { contradictions, impossibilities } from './contradictions.ts'
 import { fleetContradictions, readFleet } from './fleet-surfaces.ts'
 import { emptyModel, type Model, requestedPorts } from './model.ts'
 import { readSurfaces } from './read-surfaces.ts'
-import { contradictions, impossibilities, matchesKernel, type Surfaces } from './surfaces.ts'
+import { matchesKernel, type Surfaces } from './surfaces.ts'
 
 const settleMs = 120_000
 /** The operator of the sandbox reads the cluster every 500 ms. */
@@ -28,6 +29,8 @@ interface HealthyNic {
   name: string
   lastConfigured: string | undefined
   stages: unknown
+  /** A NIC in the same network comes or goes: the agent changes the rules of this one. */
+  getsNewRules?: boolean
 }
 
 export interface Truth {
@@ -35,8 +38,12 @@ export interface Truth {
   readonly multinic: Run
   readonly model: Model
   readonly paused: Set<string>
-  /** Runs a step. It may change the NICs for which `touches` is true, and no others. */
-  step(work: () => Promise<void>, touches?: (nic: { vm: string; macAddress: string }) => boolean): Promise<void>
+  /** Runs a step. It may change the NICs for which `touches` is true, the rules of other NICs in this network, and no others. */
+  step(
+    work: () => Promise<void>,
+    touches?: (nic: { vm: string; macAddress: string }) => boolean,
+    network?: { vm: string; subnet: string },
+  ): Promise<void>
   config(vm: string): Promise<NodeConfig | undefined>
   /** A command that must find an answer: yes or no. */
   answer(...args: string[]): Promise<void>
@@ -128,8 +135,14 @@ export function truthOf(system: TestSandbox, spreadMs = defaultSpreadMs): Truth 
     paused,
     config,
     answer,
-    async step(work, touches = () => false) {
-      healthy = new Map([...healthy].filter(([macAddress, { vm }]) => !touches({ vm, macAddress })))
+    async step(work, touches = () => false, network) {
+      const subnets = new Map([...model.ports.values()].map(({ macAddress, subnet }) => [macAddress, subnet]))
+      healthy = new Map(
+        [...healthy].flatMap(([macAddress, nic]) => {
+          const getsNewRules = nic.vm === network?.vm && subnets.get(macAddress) === network.subnet
+          return touches({ vm: nic.vm, macAddress }) ? [] : [[macAddress, { ...nic, getsNewRules }]]
+        }),
+      )
       const violations = new Set<string>()
       await work()
       for (const vm of vms()) await settle(vm, violations).catch(error => violations.add(messageOf(error)))
@@ -159,7 +172,7 @@ function changesOf(surfaces: Surfaces, macAddress: string, before: HealthyNic): 
     ...denied.map(
       ([surface]) => `${before.name}: ${surface} does not say as requested any more, by a step of a neighbour`,
     ),
-    ...(now.lastConfigured === before.lastConfigured
+    ...(now.lastConfigured === before.lastConfigured || before.getsNewRules
       ? []
       : [`${before.name}: lastConfigured moved from ${before.lastConfigured} to ${now.lastConfigured}`]),
     ...(isDeepStrictEqual(now.stages, before.stages)

@@ -10,7 +10,8 @@ import type { EventObject } from '../../src/kube/types.ts'
 import { nodeOf } from '../../web/model/nodes.ts'
 import { portsOf } from '../../web/model/ports.ts'
 import type { NicState } from '../system/sandbox.fixture.ts'
-import { contradictions, impossibilities, type Surfaces } from './surfaces.ts'
+import { contradictions, impossibilities } from './contradictions.ts'
+import type { Surfaces } from './surfaces.ts'
 
 const at = Date.parse('2026-01-01T01:00:00Z')
 const [mac, checked] = ['02:00:00:00:00:01', '2026-01-01T00:30:00Z']

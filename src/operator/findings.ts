@@ -9,7 +9,7 @@ import { keyOf } from '../kube/keys.ts'
 import type { SyncSettings } from './config.ts'
 import type { DeliveryResult } from './deliver-plan.ts'
 import type { EventsState } from './events/cloud-events.ts'
-import { type Inspection, removalApprovalOf } from './inspect.ts'
+import { type Inspection, isNewObject, removalApprovalOf } from './inspect.ts'
 import type { Observed } from './observed-state.ts'
 import { nextRenumbering } from './renumbering.ts'
 import { type Findings, type NodeState, stateOf, type Target } from './sync-outcome.ts'
@@ -55,16 +55,18 @@ export function findingsOf(
 }
 
 function renumberingOf(
-  { metadata, status }: OpenstackConfig,
+  config: OpenstackConfig,
   result: DeliveryResult,
   nodesReported: boolean,
 ): RenumberStatus | undefined {
+  const { metadata, status } = config
   const annotation = metadata.annotations?.[openstackConfigAnnotations.renumber]
   const before = status?.renumber
   if (annotation === undefined && !before) return undefined
   const nodes = result.nodes.map(({ node }) => node)
   const reasonBefore = status?.conditions?.find(({ type }) => type === 'Renumbering')?.reason
-  return nextRenumbering({ annotation, before, reasonBefore, plan: result.plan, nodes, nodesReported })
+  const isNew = isNewObject(config)
+  return nextRenumbering({ annotation, before, isNew, reasonBefore, plan: result.plan, nodes, nodesReported })
 }
 
 /** A name keeps its former server while the interfaces of that server are still delivered. */

@@ -325,8 +325,10 @@ function observedFrom(
   const { observedGeneration, renumber } = config.status ?? {}
   // An edit since the decision may have changed the numbers of subnets. A move that failed is rolled back anyway.
   const isDecided = observedGeneration === config.metadata.generation || renumber?.current?.phase === 'RollingBack'
+  const isNew = isNewObject(config)
   return {
     source: keyOf(config),
+    isNew,
     rules: rulesOf(settings, config.metadata.creationTimestamp, cloudState),
     subnets,
     subnetNames,
@@ -341,9 +343,14 @@ function observedFrom(
     reservedIndexes: reservedIndexes.filter(({ until }) => Date.parse(until) > now),
     deletedVms: new Map(),
     removalsOnHold: config.status?.heldRemovals ?? [],
-    removalsApproved: approval !== undefined && approval !== config.status?.releasedRemovals,
+    removalsApproved: !isNew && approval !== undefined && approval !== config.status?.releasedRemovals,
     ...(renumber?.current && isDecided && { renumber: renumber.current }),
   }
+}
+
+/** Its annotations are no requests: a file that was applied again has those of the object that was lost. */
+export function isNewObject({ status }: OpenstackConfig): boolean {
+  return status?.deliveredTo === undefined && (status?.leftBehind ?? []).length === 0
 }
 
 /** The value of the annotation by which a person approves removals. Each new value approves once. */

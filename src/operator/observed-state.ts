@@ -74,6 +74,11 @@ export interface SelectionRules {
 export interface Observed {
   /** namespace/name of the OpenstackConfig. */
   source: string
+  /**
+   * The object has delivered nothing yet. What the cluster has of it is from an object of the same name that was lost, and
+   * nobody knows what that one selected.
+   */
+  isNew: boolean
   rules: SelectionRules
   /** The selected subnets, in the user's order. */
   subnets: readonly SelectedSubnet[]

@@ -59,6 +59,7 @@ export const vm2: Vm = { entry: 'vm-2', id: 'vm-2', state: 'found', name: 'worke
 export function observed(more: Partial<Observed> = {}): Observed {
   return {
     source: me,
+    isNew: false,
     rules: { allowedStatuses: ['ACTIVE', 'DOWN'], owners: ['compute:*'], baseline },
     subnets: [storage, backup],
     subnetNames: {},

@@ -8,6 +8,8 @@ const five = aNode([1, 2, 3, 4, 5].map((n, index) => aNic(n, index)))
 const removal = (n: number) => `worker-1 multinic${n - 1} (port port-${n})`
 /** The plan for an interface whose port is checked again. */
 const unlisted = ['port-1 RemovalUnconfirmed', 'check port-1 of vm-1']
+const hundred = (end: string) => Array.from({ length: 100 }, (_, n) => `other ${n}${end}`)
+const vmDeselected = 'its VM is no longer in vmNames'
 const onHold = (n: number) => `hold ${removal(n)}`
 
 /** vm-1 was delivered by the name worker-1, which now means vm-9. */
@@ -181,11 +183,11 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     ],
   ],
   'while the status lists as many removals on hold as it can, every other one is put on hold too': [
-    { delivered: [one], portChecks: detached(1), removalsOnHold: Array.from({ length: 100 }, (_, n) => `other ${n}`) },
+    { delivered: [one], portChecks: detached(1), removalsOnHold: hundred('') },
     [onHold(1)],
   ],
   'with one less, others are removed': [
-    { delivered: [one], portChecks: detached(1), removalsOnHold: Array.from({ length: 99 }, (_, n) => `other ${n}`) },
+    { delivered: [one], portChecks: detached(1), removalsOnHold: hundred('').slice(1) },
     ['remove worker-1'],
   ],
   'a port without an address in a selected subnet stays, and is checked': [
@@ -287,6 +289,46 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
       resolvedNames: { a: 'vm-1', b: 'vm-1' },
     },
     [`${onHold(1)}: a in vmNames now means server vm-8`],
+  ],
+  'what a new object does not select is put on hold: a VM': [
+    { isNew: true, vms: [vm2], delivered: [one] },
+    [`${onHold(1)}: ${vmDeselected}`],
+  ],
+  'what a new object does not select is put on hold: a subnet': [
+    { isNew: true, subnets: [backup], ports: [aPort(1)], delivered: [one] },
+    [`${onHold(1)}: its subnet is no longer selected`],
+  ],
+  'what a new object does not select is put on hold: a subnet by name': [
+    { isNew: true, ...renamedSubnet, resolvedSubnets: {}, portChecks: withoutSubnet(1) },
+    [onHold(1)],
+  ],
+  'what a new object does not select is put on hold: one interface of a VM that vmSelector does not select': [
+    { isNew: true, vms: [{ ...vm1, hasLeft: 'selector' }], delivered: [one] },
+    [onHold(1)],
+  ],
+  'a new object removes a port that the cloud confirms as detached': [
+    { isNew: true, delivered: [one], portChecks: detached(1) },
+    ['remove worker-1'],
+  ],
+  'a new object removes a VM whose deletion Nova recorded': [
+    { isNew: true, delivered: [five], portChecks: new Map([1, 2, 3, 4, 5].map(n => [`port-${n}`, 'deleted'])) },
+    ['remove worker-1'],
+  ],
+  'what a new object put on hold stays on hold, and an edit beside it removes': [
+    {
+      vms: [],
+      delivered: [one, aNode([aNic(2, 0)], { nodeName: 'worker-2', instanceId: 'vm-2' })],
+      removalsOnHold: [`${removal(1)}: ${vmDeselected}`],
+    },
+    ['remove worker-2', `${onHold(1)}: ${vmDeselected}`],
+  ],
+  'what a new object put on hold stays on hold although the status lists only some of it': [
+    { vms: [vm2], delivered: [one], removalsOnHold: hundred(`: ${vmDeselected}`) },
+    [`${onHold(1)}: ${vmDeselected}`],
+  ],
+  'an edit removes while the status lists only others': [
+    { vms: [vm2], delivered: [one], removalsOnHold: hundred('') },
+    ['remove worker-1'],
   ],
   'a VM whose name cannot be resolved keeps its interfaces': [
     { vms: [{ entry: 'worker-1', state: 'unknown' }], delivered: [one] },

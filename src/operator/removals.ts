@@ -7,7 +7,8 @@
  * whose deletion Nova recorded. A port that the cloud, asked a second time, no longer has on the VM is removed too, but many
  * at once only after a person approves it. The same holds for a VM or a subnet whose name in the object has come to mean
  * another one, and for a VM whose Node was deleted: nobody edited the object, and a Node that joins again must find its
- * interfaces.
+ * interfaces. It also holds for everything that a new object does not select: the file that it was created from may be older
+ * than the interfaces.
  */
 import type { Interface } from '../contract/interfaces.ts'
 import { truncate } from '../contract/truncate.ts'
@@ -27,8 +28,21 @@ export type Outcome =
   | { action: 'remove'; why: string; evidence?: Evidence }
   | { action: 'handOver'; to: string }
 
-/** Why a removal may need approval. None: the user edited the object, or Nova recorded the deletion of the VM. */
-type Evidence = 'missing' | 'nameReused' | 'subnetNameReused' | 'nodeDeleted'
+/** Why a removal may need approval. None: Nova recorded the deletion of the VM. */
+type Evidence =
+  /** The cloud, asked twice, does not have the port on the VM. */
+  | 'detached'
+  /** In the cloud, the port or the VM no longer is what the object selects. */
+  | 'unmatched'
+  /** The object no longer selects it. */
+  | 'deselected'
+  | 'nameReused'
+  | 'subnetNameReused'
+  | 'nodeDeleted'
+
+const vmDeselected = 'its VM is no longer in vmNames'
+const subnetDeselected = 'its subnet is no longer selected'
+const deselected = [vmDeselected, subnetDeselected]
 
 /** A node config of the cluster and the VM that it belongs to. */
 export interface NodeOfVm {
@@ -106,12 +120,12 @@ function decideOutcome(
 
   if (!vms.has(vmId)) {
     const entry = formerEntry(vmId)
-    if (!entry) return releaseOutcome(findHeir, node, nic, 'its VM is no longer in vmNames')
+    if (!entry) return releaseOutcome(findHeir, node, nic, vmDeselected, 'deselected')
     const outcome = reusedNameOutcome(observed, findHeir, entry, { node, vmId, nic })
     if (outcome) return outcome
   }
   const left = vms.get(vmId)?.hasLeft
-  if (left === 'selector') return releaseOutcome(findHeir, node, nic, 'its VM is no longer selected', 'missing')
+  if (left === 'selector') return releaseOutcome(findHeir, node, nic, 'its VM is no longer selected', 'unmatched')
   if (left) return releaseOutcome(findHeir, node, nic, 'its VM is no longer a Node of the cluster', 'nodeDeleted')
   if (match && 'subnet' in match) return { action: 'keep', port }
   const released = match && deselectedSubnetOutcome(observed, lookups, node, nic)
@@ -122,8 +136,8 @@ function decideOutcome(
   // Stryker disable next-line ObjectLiteral,StringLiteral: what is neither removed nor checked is kept
   if (check === 'attached') return { action: 'keep', unconfirmed: `Neutron ${listed}, but a second answer has it` }
   if (check === 'deleted') return { action: 'remove', why: 'its VM was deleted' }
-  const why = check === 'withoutSubnet' ? 'the port has no address in a selected subnet' : 'it was detached from the VM'
-  return { action: 'remove', why, evidence: 'missing' }
+  if (check === 'detached') return { action: 'remove', why: 'it was detached from the VM', evidence: check }
+  return { action: 'remove', why: 'the port has no address in a selected subnet', evidence: 'unmatched' }
 }
 
 /** By subnet, the names that meant it when its interfaces were delivered. */
@@ -152,7 +166,7 @@ function deselectedSubnetOutcome(
     return releaseOutcome(findHeir, node, nic, why, 'subnetNameReused')
   }
   const isEdit = names.length > 0 || Object.keys(subnetNames).length === 0
-  return isEdit ? releaseOutcome(findHeir, node, nic, 'its subnet is no longer selected') : undefined
+  return isEdit ? releaseOutcome(findHeir, node, nic, subnetDeselected, 'deselected') : undefined
 }
 
 /** The entry of vmNames that meant this VM when it was delivered. An entry that never had a server may have meant it. */
@@ -229,18 +243,25 @@ export function releaseOutcome(
  */
 export function removalsOnHold(
   delivered: readonly DeliveredInterface[],
-  { removalsApproved, removalsOnHold: listed }: Pick<Observed, 'removalsApproved' | 'removalsOnHold'>,
+  { isNew, removalsApproved, removalsOnHold: listed }: Pick<Observed, 'isNew' | 'removalsApproved' | 'removalsOnHold'>,
 ): ReadonlySet<DeliveredInterface> {
   if (removalsApproved) return new Set()
   const ours = delivered.filter(({ outcome }) => outcome.action !== 'ignore')
-  const by = (evidence: Evidence) => ours.filter(({ outcome }) => evidenceOf(outcome) === evidence)
-  const missing = by('missing')
+  const by = (...evidence: Evidence[]) =>
+    ours.filter(({ outcome }) => evidence.some(one => one === evidenceOf(outcome)))
+  const missing = by('detached', 'unmatched')
   const count = missing.length + ours.filter(({ outcome }) => isUnchecked(outcome)).length
   const isMany = count >= minRemovalsOnHold && count > ours.length * maxRemovedShare
   const before = new Set(listed)
-  const isOnHold = (one: DeliveredInterface) =>
-    isMany || before.has(removalText(one)) || before.size >= maxRemovalsOnHold
-  return new Set([...missing.filter(isOnHold), ...by('nameReused'), ...by('subnetNameReused'), ...by('nodeDeleted')])
+  const isFull = before.size >= maxRemovalsOnHold
+  const isOnHold = (one: DeliveredInterface) => isMany || before.has(removalText(one)) || isFull
+  // Nothing but a new object puts these on hold. They come first, so that a full list has one of them.
+  const isFullOfDeselected = isFull && listed.some(text => deselected.some(why => text.endsWith(why)))
+  return new Set([
+    ...by('deselected').filter(one => isNew || before.has(removalText(one)) || isFullOfDeselected),
+    ...missing.filter(one => (isNew && evidenceOf(one.outcome) === 'unmatched') || isOnHold(one)),
+    ...by('nameReused', 'subnetNameReused', 'nodeDeleted'),
+  ])
 }
 
 /** A port that the list has on its VM is not missing. */
@@ -266,7 +287,7 @@ function evidenceOf(outcome: Outcome): Evidence | undefined {
 export function removalText({ node, nic, outcome }: Pick<DeliveredInterface, 'node' | 'nic' | 'outcome'>): string {
   const text = `${node.nodeName} ${nic.name} (port ${identityOf(nic)})`
   // Stryker disable next-line ConditionalExpression: nothing but a removal is on hold
-  const isOfMany = outcome.action !== 'remove' || outcome.evidence === 'missing'
+  const isOfMany = outcome.action !== 'remove' || outcome.evidence === 'detached' || outcome.evidence === 'unmatched'
   return truncate(isOfMany ? text : `${text}: ${outcome.why}`, maxRemovalText)
 }
 

@@ -20,6 +20,8 @@ export interface RenumberInput {
   /** Value of the annotation; undefined if nobody asked, or the request was withdrawn. */
   annotation: string | undefined
   before: RenumberStatus | undefined
+  /** Nobody asked this object: the annotation came with the file that it was created from. */
+  isNew?: boolean
   /** Reason of the condition Renumbering, which is written with `before`. */
   reasonBefore?: string | undefined
   plan: Pick<Plan, 'nodes' | 'moves'>
@@ -122,6 +124,11 @@ function nextMove(request: string, asked: RenumberRequest | undefined, input: Re
     ...{ request, state, total, done, message: limited(message) },
     ...(current && { current }),
   })
+  if (input.isNew)
+    return progress(
+      'Stopped',
+      'the request came with the object, from a file: ask again with multinic renumber --apply',
+    )
   // The API server drops a field that its CRD does not have. Without it, the operator would begin again in each sync.
   if (!input.before && (input.reasonBefore === 'RenumberInProgress' || input.reasonBefore === 'RenumberStopped'))
     return progress(

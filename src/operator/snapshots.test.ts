@@ -133,7 +133,8 @@ for (const seed of [1, 2, 3])
       const result = await syncWith(hints)
       assert.deepEqual(result.error, undefined, `step ${step}`)
       // The status, which a sync without the reconciler does not write.
-      config = { ...config, status: { ...config.status, heldRemovals: [...result.findings.removalsOnHold] } }
+      const { removalsOnHold, target } = result.findings
+      config = { ...config, status: { ...config.status, heldRemovals: [...removalsOnHold], deliveredTo: target } }
     }
     assert.ok(targeted >= 10, `${targeted} of 40 steps read only what changed`)
   })

@@ -115,9 +115,10 @@ test('an object that is late and selects the same ports: they keep their names, 
   assert.deepEqual(await environment.deliveredTexts(), before)
   await rebuilt.kube.delete(openstackConfigs, { namespace: 'multinic-system', name: 'second' })
   await settled('first', 2)
-  assert.deepEqual(
-    (await environment.nodes()).map(({ spec }) => spec.interfaces.map(({ name, source }) => `${name} ${source}`)),
-    [1, 2].map(() => ['multinic1 multinic-system/first']),
+  const sources = async () =>
+    (await environment.nodes()).map(({ spec }) => spec.interfaces.map(({ name, source }) => `${name} ${source}`))
+  await eventually(async () =>
+    assert.deepEqual(await sources(), [['multinic1 multinic-system/first'], ['multinic1 multinic-system/first']]),
   )
 })
 

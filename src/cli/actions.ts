@@ -1,6 +1,7 @@
 /**
  * What the user commands do: read the APIs, then print. Loaded only when one of them runs.
  */
+import { auditColumns, auditRow } from '../contract/audit.ts'
 import { type OpenstackConfig, openstackConfigs } from '../contract/openstack-config.ts'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
 import { messageOf } from '../runtime/errors.ts'
@@ -13,6 +14,7 @@ import type { Messages } from './messages/en.ts'
 import { messagesIn } from './messages/messages.ts'
 import { type Format, print, timeFrom } from './output.ts'
 import { hitsIn } from './past-search.ts'
+import { auditLines } from './render/audit-text.ts'
 import { historyLines } from './render/history-text.ts'
 import {
   deviationColumns,
@@ -36,7 +38,14 @@ import { whyLines } from './render/why-text.ts'
 import { statusOf } from './status.ts'
 import { nodesAbout, whyOf } from './why.ts'
 
+/** Entries that an export holds in memory. */
+const maxAudit = 100_000
+
 export interface Flags extends AccessFlags {
+  action?: string
+  object?: string
+  caller?: string
+  from?: string
   output?: Format
   provider?: string
   at?: string
@@ -50,7 +59,7 @@ export interface Flags extends AccessFlags {
   now?: string
   timeout?: string
   selector?: string
-  /** Address that packets are sent to. */
+  /** Address that packets are sent to, or the end of the audit. */
   to?: string
 }
 
@@ -204,6 +213,19 @@ export async function check(io: Io, flags: Flags): Promise<Ending> {
     ],
   })
   return wrong.length > 0 ? 'no' : 'yes'
+}
+
+export async function audit(io: Io, flags: Flags): Promise<Ending> {
+  const { action, object, caller, limit = maxAudit } = flags
+  const [from, to] = [timeFrom(flags.from, io.now(), '--from'), timeFrom(flags.to, io.now(), '--to')]
+  const entries = await apiOf(io, flags).audit({ action, object, caller, from, to, limit })
+  if (entries.length === 0) return no(io, textsOf(io).noAudit)
+  await print(io, flags.output, {
+    data: entries,
+    lines: options => auditLines(entries, options),
+    rows: () => [auditColumns, ...entries.map(auditRow)],
+  })
+  return 'yes'
 }
 
 export async function exportAll(io: Io, flags: Flags): Promise<Ending> {

@@ -4,6 +4,7 @@
  * Every response is validated here, and every failure says what is wrong and what to do.
  */
 import * as z from 'zod'
+import { type AuditEntry, auditEntry, auditPath } from '../contract/audit.ts'
 import {
   type HistoryEntry,
   type HoldersAnswer,
@@ -45,6 +46,8 @@ export interface Api {
   search(q: string, limit: number): Promise<SearchHit[]>
   holders(q: string): Promise<HoldersAnswer>
   csv(query?: Query): Promise<string>
+  /** Newest first. */
+  audit(query: Query & { limit: number }): Promise<AuditEntry[]>
   /** Undefined if the inventory has none of any operator. */
   verdicts(query: Query): Promise<OperatorVerdict[] | undefined>
   /** Throws `OperatorUnavailable` if no operator answers. */
@@ -88,6 +91,15 @@ export function connectApi({ inventory, operator, token }: Access): Api {
       const answer = await ask(await inventory(), withQuery(nodesPath, { ...query, format: 'csv' }), token)
       if (answer.status !== 200) throw refusal(answer)
       return harmless(answer.text)
+    },
+    async audit({ limit, ...query }) {
+      const all: AuditEntry[] = []
+      for (;;) {
+        const before = all.at(-1)?.id
+        const page = await get(auditPath, { ...query, before }, z.array(auditEntry))
+        all.push(...page)
+        if (page.length < pageSize || all.length >= limit) return all.slice(0, limit)
+      }
     },
     async verdicts(query) {
       const all: OperatorVerdict[] = []

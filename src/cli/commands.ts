@@ -113,6 +113,15 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
     .addOption(watch())
     .action(run((actions, io, flags) => actions.check(io, flags)))
 
+  const audit = reading('audit', help.audit, ...allFormats)
+    .option('--from <time>', `${help.auditFrom}: ${help.timeFormats}`)
+    .option('--to <time>', `${help.auditTo}: ${help.timeFormats}`)
+    .option('--action <name>', help.auditAction)
+    .option('--object <name>', help.auditObject)
+    .option('--caller <name>', help.auditCaller)
+    .addOption(limit(help.auditLimit))
+    .action(run((actions, io, flags) => actions.audit(io, flags)))
+
   const exportCommand = reading('export', help.export, ...allFormats)
     .addOption(provider())
     .addOption(at(help.exportAt))
@@ -132,7 +141,7 @@ export function userCommands(io: Io, ended: (ending: Ending) => void): Command[]
   const versionCommand = userCommand(io.language, 'version', help.version).action(() => io.out(`multinic ${version}\n`))
 
   const others = [migrateCommand(io, ended), ...clusterCommands(io, ended), completion, versionCommand]
-  return [status, why, plan, renumber, history, find, check, exportCommand, ...others]
+  return [status, why, plan, renumber, history, find, check, audit, exportCommand, ...others]
 }
 
 /** 0 and 1 are the answers yes and no. 2 means that there is no answer. A component that fails exits with 1. */

@@ -10,6 +10,7 @@ import { CliError, type Ending, type Io } from './io.ts'
 import { messagesIn } from './messages/messages.ts'
 import { nodesWith } from './node-selector.ts'
 import { harmless } from './render/paint.ts'
+import { withRequester } from './requested-by.ts'
 import { defaultTimeout, timeoutMsOf, waitFor } from './wait.ts'
 
 export interface RequestFlags extends ClusterFlags {
@@ -69,7 +70,7 @@ function request(
         io.note(messagesIn(io.language).noNodeConfig(name, namespace))
         continue
       }
-      const annotations = { [annotation]: valueFor(before) }
+      const annotations = await withRequester(kube, { [annotation]: valueFor(before) })
       await kube.patch(nodeConfigs, { namespace, name }, { metadata: { annotations } })
       if (flags.wait === false) io.out(`${name}: ${what} requested\n`)
       else if (!(await waitForResult(io, flags, cluster, annotation, before))) {

@@ -57,11 +57,11 @@ export async function print(io: Io, format: Format | undefined, { data, lines, r
 const timeFormats = 'use an RFC 3339 time such as 2026-01-31T10:00:00Z, or a duration such as 90m for 90 minutes ago'
 
 /** Turns a time or a duration into an RFC 3339 time. */
-export function timeFrom(text: string | undefined, now: Date): string | undefined {
+export function timeFrom(text: string | undefined, now: Date, option = '--at'): string | undefined {
   if (text === undefined) return undefined
   const ago = parseDuration(text)
   if (ago !== undefined) return new Date(now.getTime() - ago).toISOString()
   const time = /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/i.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time)) throw new CliError(`--at: "${text}" is not a time; ${timeFormats}`)
+  if (Number.isNaN(time)) throw new CliError(`${option}: "${text}" is not a time; ${timeFormats}`)
   return new Date(time).toISOString()
 }

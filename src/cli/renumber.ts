@@ -17,6 +17,7 @@ import { type Format, print } from './output.ts'
 import { type CheckedNode, podNetworks, unchecked } from './pod-networks.ts'
 import { harmless } from './render/paint.ts'
 import { type Move, renumberLines, type ShownMove } from './render/renumber-text.ts'
+import { withRequester } from './requested-by.ts'
 import { defaultTimeout, timeoutMsOf, waitFor } from './wait.ts'
 
 export interface RenumberFlags extends AccessFlags, ClusterFlags {
@@ -161,7 +162,7 @@ function isInProgress({ metadata, status }: OpenstackConfig): boolean {
 }
 
 async function annotate(kube: KubeClient, key: string, value: string | null): Promise<void> {
-  const annotations = { [openstackConfigAnnotations.renumber]: value }
+  const annotations = await withRequester(kube, { [openstackConfigAnnotations.renumber]: value })
   await kube.patch(openstackConfigs, parseKey(key), { metadata: { annotations } })
 }
 

@@ -10,6 +10,7 @@ import { type Cluster, type ClusterFlags, withCluster } from './cluster.ts'
 import { CliError, type Ending, type Io } from './io.ts'
 import { messagesIn } from './messages/messages.ts'
 import { harmless } from './render/paint.ts'
+import { withRequester } from './requested-by.ts'
 import { timeoutMsOf, waitFor } from './wait.ts'
 
 export interface RolloutFlags extends ClusterFlags {
@@ -53,7 +54,8 @@ export function rolloutStatus(io: Io, flags: RolloutFlags): Promise<Ending> {
 }
 
 async function request({ kube, namespace }: Cluster, value: string | null): Promise<void> {
-  await kube.patch(namespaces, { name: namespace }, { metadata: { annotations: { [annotation]: value } } })
+  const annotations = await withRequester(kube, { [annotation]: value })
+  await kube.patch(namespaces, { name: namespace }, { metadata: { annotations } })
 }
 
 /** Prints the progress when it changes, until no node is left, or the rollout stops. */

@@ -8,6 +8,7 @@ export const conditionTypes = {
   MultiNicBizConfig: ['InProgress', 'Applied', 'Ready', 'Overridden', 'ReadOnly'],
   OpenstackConfig: [
     'Ready',
+    'CloudReady',
     'Degraded',
     'NodesReady',
     'RemovalHeld',

@@ -2,6 +2,7 @@
  * The inventory API: what every node has, why, since when, and what it had before.
  */
 import * as z from 'zod'
+import { auditWrite } from './audit.ts'
 import { agentRollout, interfaceSchema, interfaceStatus, nodeConfigStatus, states } from './node-config.ts'
 import { verdictWrite } from './operator-api.ts'
 import { stages } from './stages.ts'
@@ -95,6 +96,9 @@ export const inventoryWrites = z.object({
     .max(maxWrites)
     .optional()
     .meta({ description: 'Verdicts of the operator. Stored in the same transaction as the records.' }),
+  audit: z.array(auditWrite).max(maxWrites).optional().meta({
+    description: 'Requests that the operator saw. Stored with the name of the caller.',
+  }),
 })
 export const inventoryWritten = z
   .object({ verdicts: z.int32().meta({ description: 'Number of ranges of verdicts that are stored.' }) })

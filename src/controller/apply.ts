@@ -1,6 +1,7 @@
 /**
  * Applies the steps of a plan. Every step is idempotent.
  */
+import { requestedByAnnotation } from '../contract/audit.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigFinalizer } from '../contract/node-config.ts'
 import type { Kube } from '../kube/api.ts'
 import { isAlreadyExists, isForbidden, isNotFound, kubeErrorIn } from '../kube/errors.ts'
@@ -47,7 +48,7 @@ export async function apply(
       })
     case 'clearRequests': {
       const { retry, check } = nodeConfigAnnotations
-      const given = [retry, check].filter(name => metadata.annotations?.[name] !== undefined)
+      const given = [retry, check, requestedByAnnotation].filter(name => metadata.annotations?.[name] !== undefined)
       return patchMetadata(deps, config, { annotations: Object.fromEntries(given.map(name => [name, null])) })
     }
     case 'createJob':

@@ -17,6 +17,7 @@ import { explain } from '../runtime/errors.ts'
 import { createBucket } from '../runtime/token-bucket.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type ApplyDeps, apply, isNamespaceTerminating } from './apply.ts'
+import { requestsIn } from './audit.ts'
 import type { Definitions } from './definitions.ts'
 import { firstAddresses } from './machine.ts'
 import type { ControllerMetrics } from './metrics.ts'
@@ -136,6 +137,7 @@ async function applyStep(
   try {
     const after = await apply(deps, observed, config, step, context.trace)
     context.log.info('step applied', { ...step })
+    if (step.do === 'clearRequests') for (const facts of requestsIn(config)) context.log.info('audit', facts)
     deps.metrics.stepApplied(step, config)
     if (step.do === 'removeFinalizer') recordEvent(deps, config, step.reason, step.message)
     return after

@@ -2,6 +2,7 @@
  * Routes of the inventory API as data. The app registers them, and the OpenAPI document is generated from them.
  */
 import * as z from 'zod'
+import { auditActions, auditEntry, auditPath } from '../contract/audit.ts'
 import {
   deviation,
   historyEntry,
@@ -161,7 +162,7 @@ export const inventoryApi: Api = {
     {
       method: 'put',
       path: recordsPath,
-      summary: 'Write node records and verdicts. Each difference of a record becomes a history entry.',
+      summary: 'Write node records, verdicts and audit entries. Each difference of a record becomes a history entry.',
       headers,
       required: ['authorization'],
       body: inventoryWrites,
@@ -196,6 +197,28 @@ export const inventoryApi: Api = {
         200: { description: 'One plan for each provider; empty if none is stored.', body: storedPlansAnswer },
         ...notModified,
       },
+      problems: [400, ...common],
+    },
+    {
+      method: 'get',
+      path: auditPath,
+      summary:
+        'List who asked for what, newest first, at most 1,000 entries: approvals, changes, edits by hand, writes.',
+      headers: { ...headers, authorization: 'Bearer token of a caller who may list OpenstackConfigs.' },
+      query: {
+        from: timeParameter('Only entries from this time on (RFC 3339).'),
+        to: timeParameter('Only entries before this time (RFC 3339).'),
+        action: choiceParameter('Only entries with this action.', auditActions),
+        object: 'Only entries about this object.',
+        caller: 'Only entries of this caller.',
+        before: integerParameter('Only entries older than this ID.', 1, maxId),
+        format: choiceParameter('`jsonl`: one JSON object per line. `csv`: with a header line.', [
+          'json',
+          'jsonl',
+          'csv',
+        ]),
+      },
+      answers: { 200: { description: 'Audit entries.', body: z.array(auditEntry) }, ...notModified },
       problems: [400, ...common],
     },
     {

@@ -3,6 +3,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
+import { type AuditWrite, auditPath, auditWrite } from '../contract/audit.ts'
 import { deviationsOf } from '../contract/deviations.ts'
 import type { FieldError } from '../contract/interfaces.ts'
 import {
@@ -37,10 +38,12 @@ import type { Log } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { readRight, verdictsRight } from './access.ts'
 import { interfacesPath, inventoryApi, inventoryPath, maxEntries, maxId, maxPageSize, rootPath } from './api.ts'
+import { sendAudit } from './audit-answer.ts'
 import { createChangeFeed } from './change-feed.ts'
 import { csvOf } from './csv.ts'
 import { serveDashboard } from './dashboard.ts'
 import {
+  auditFilterFrom,
   cursorOf,
   cursorOfVerdict,
   filterFrom,
@@ -55,6 +58,7 @@ import {
 import { withRemedies } from './rows.ts'
 import type { Store } from './store.ts'
 import { csvChunks, jsonChunks, startStream } from './streaming.ts'
+import { createWriterAudit } from './writer-audit.ts'
 
 export interface InventoryAppOptions {
   store: Store
@@ -68,6 +72,7 @@ export interface InventoryAppOptions {
   certificates?: Certificates | undefined
   /** A write that begins later than this after its request is refused. */
   maxWriteWaitMs?: number
+  now?: () => Date
 }
 
 /** No list of a record is longer: interfaces, their addresses and their routes. */
@@ -85,6 +90,7 @@ export function createInventoryApp({
   certificates,
   // With time for the request to arrive.
   maxWriteWaitMs = writeTimeoutMs - 5_000,
+  now = () => new Date(),
 }: InventoryAppOptions): FastifyInstance {
   const app = createApp({
     log,
@@ -108,6 +114,7 @@ export function createInventoryApp({
   const streams = eventStreams(app, maxStreams)
   const feed = createChangeFeed(store, log)
   const callers = new WeakMap<FastifyRequest, Caller>()
+  const writers = createWriterAudit(now)
 
   /** A caller for all providers is one review; any other caller needs the right on each provider of the records. */
   async function requireWrite(caller: Caller, records: readonly { providerId: string }[]): Promise<void> {
@@ -132,7 +139,8 @@ export function createInventoryApp({
     reply: FastifyReply,
   ): Promise<void> {
     const caller = await access.callerOf(request, reply, { known: method !== 'get' })
-    if (path === verdictsPath || path === storedPlansPath)
+    if (path === auditPath) await access.require(caller, verdictsRight(undefined))
+    else if (path === verdictsPath || path === storedPlansPath)
       await access.require(caller, verdictsRight(queryValues(request)['config']))
     else if (method === 'get') await requireRead(caller, path, request)
     callers.set(request, caller)
@@ -259,13 +267,19 @@ export function createInventoryApp({
     },
 
     [`put ${recordsPath}`]: async (request, reply) => {
-      const { records, verdicts } = writesFrom(request.body)
-      await requireWrite(callers.get(request) as Caller, [...records, ...(verdicts ?? [])])
+      const { records, verdicts, audit = [] } = writesFrom(request.body)
+      const caller = callers.get(request) as Caller
+      const written = [...records, ...(verdicts ?? [])]
+      await requireWrite(caller, [...written, ...audit])
       // The caller may have sent a newer record since: this one must not replace it.
       const requireWaiting = () => {
         if (reply.elapsedTime > maxWriteWaitMs) throw new HttpProblem(503, 'the write waited too long; send it again')
       }
-      await store.put(records, verdicts, requireWaiting)
+      const own = writers.entriesOf(caller.user, written)
+      const batch = { entries: [...audit, ...own], recordedBy: caller.user }
+      await store.put(records, verdicts, { requireWaiting, audit: batch })
+      writers.noteStored(own)
+      for (const entry of own) log.info('audit', entry)
       metrics.count('inventory_writes_total', records.length)
       return verdicts ? { verdicts: verdicts.length } : reply.code(204).send()
     },
@@ -287,6 +301,13 @@ export function createInventoryApp({
       const { config } = queryValues(request)
       if (config === undefined) throw new HttpProblem(400, 'config required')
       return sendJson(request, reply, async () => ({ plans: await store.plans(config) }))
+    },
+
+    [`get ${auditPath}`]: async (request, reply) => {
+      const query = queryValues(request)
+      const filter = auditFilterFrom(query)
+      if (isNotModified(request, reply, await store.version())) return reply.code(304).send()
+      return sendAudit(reply, query['format'], await store.audit(filter))
     },
 
     [`get ${interfacesPath}/providers`]: (request, reply) => sendJson(request, reply, () => store.providers()),
@@ -321,19 +342,21 @@ export function createInventoryApp({
 interface Writes {
   records: InventoryWrite[]
   verdicts?: VerdictWrite[]
+  audit?: AuditWrite[]
 }
 
 const lists = z.object({
   records: z.array(z.unknown()).max(maxWrites),
   verdicts: z.array(z.unknown()).max(maxWrites).optional(),
+  audit: z.array(z.unknown()).max(maxWrites).optional(),
 })
 
 /** Validates entry by entry and stops after `maxErrors` errors. */
 function writesFrom(body: unknown): Writes {
-  const { records, verdicts } = lists.safeParse(body).data ?? {}
+  const { records, verdicts, audit } = lists.safeParse(body).data ?? {}
   const errors: FieldError[] = []
   if (!records)
-    errors.push({ path: 'records', message: `must be a list of at most ${maxWrites} records, like verdicts` })
+    errors.push({ path: 'records', message: `must be a list of at most ${maxWrites} records, like verdicts and audit` })
   function valid<T>(name: keyof Writes, entries: readonly unknown[], schema: z.ZodType<T>, maxLength: number): T[] {
     const found: T[] = []
     for (const [position, entry] of entries.entries()) {
@@ -349,6 +372,7 @@ function writesFrom(body: unknown): Writes {
   const writes = {
     records: valid('records', records ?? [], inventoryWrite, maxListLength),
     ...(verdicts && { verdicts: valid('verdicts', verdicts, verdictWrite, maxVerdictsPerWrite) }),
+    ...(audit && { audit: valid('audit', audit, auditWrite, maxListLength) }),
   }
   if (errors.length > 0)
     throw new HttpProblem(400, `invalid body: ${summaryOf(errors)}`, { errors: errors.slice(0, maxErrors) })

@@ -15,7 +15,7 @@ const token = 'a-token-that-writes'
 /** Requests of each operation, and statuses that must occur. */
 const modes: Record<string, [each: number, statuses: number[]]> = {
   true: [120, [200, 204, 304, 400, 401, 404]],
-  false: [40, [200, 400, 401]],
+  false: [80, [200, 400, 401]],
 }
 
 for (const [anonymous, [each, expected]] of Object.entries(modes))

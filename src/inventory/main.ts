@@ -2,6 +2,7 @@
  * The inventory as a program and as a component inside the operator: settings → store → app → listen.
  */
 import type { FastifyInstance } from 'fastify'
+import type { AuditWrite } from '../contract/audit.ts'
 import type { InventoryRecord, InventoryWrite } from '../contract/inventory.ts'
 import type { VerdictWrite } from '../contract/operator-api.ts'
 import { type Environment, settingsFrom } from '../runtime/env.ts'
@@ -30,7 +31,7 @@ export interface StartOptions {
 export interface RunningInventory {
   recorder: {
     /** Reports that the verdicts are stored too. */
-    put(writes: InventoryWrite[], verdicts?: VerdictWrite[]): Promise<boolean>
+    put(writes: InventoryWrite[], verdicts?: VerdictWrite[], audit?: AuditWrite[]): Promise<boolean>
     list(providerId: string): Promise<InventoryRecord[]>
   }
   url: string
@@ -85,7 +86,8 @@ export async function startInventory(options: StartOptions): Promise<RunningInve
     log.info('inventory listening', { url })
     onListen?.(url)
     const recorder: RunningInventory['recorder'] = {
-      put: (writes, verdicts) => store.put(writes, verdicts).then(() => true),
+      put: (writes, verdicts, audit = []) =>
+        store.put(writes, verdicts, { audit: { entries: audit, recordedBy: 'operator' } }).then(() => true),
       list: providerId => store.list({ providerId }),
     }
     return { recorder, url, close }

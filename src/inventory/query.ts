@@ -7,6 +7,8 @@ import type { OperatorVerdict } from '../contract/operator-api.ts'
 import type { VerdictKind } from '../contract/verdict-kind.ts'
 import { queryOf } from '../server/routes.ts'
 import { HttpProblem } from '../server/server.ts'
+import { maxEntries, maxId } from './api.ts'
+import type { AuditFilter } from './audit.ts'
 import type { Filter } from './filter.ts'
 import { type Position, positionOf, type VerdictFilter } from './verdicts.ts'
 
@@ -47,6 +49,20 @@ export function verdictFilterFrom(query: Query): Omit<VerdictFilter, 'limit'> {
     ...optionalValue('providerId', query),
     ...(kind && { kind }),
     ...(query['cursor'] !== undefined && { after: textsFrom(query['cursor'], 5) as unknown as Position }),
+  }
+}
+
+export function auditFilterFrom(query: Query): AuditFilter {
+  const [from, to] = [timeValue(query, 'from'), timeValue(query, 'to')]
+  const before = integerValue(query, 'before', 1, maxId)
+  return {
+    ...optionalValue('action', query),
+    ...optionalValue('object', query),
+    ...optionalValue('caller', query),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+    ...(before !== undefined && { before }),
+    limit: maxEntries,
   }
 }
 

@@ -4,6 +4,7 @@
  * SQLite and PostgreSQL share the schema: documents are JSON text; times are UTC text of fixed width, so that text order is
  * time order; IDs come from the `sequences` table, so that ID order is commit order.
  */
+import type { AuditEntry } from '../contract/audit.ts'
 import type { VerdictKind } from '../contract/verdict-kind.ts'
 
 export interface ProviderRow {
@@ -129,6 +130,23 @@ export interface VerdictRow {
   port_security: string | null
 }
 
+/** A request, and who made it. */
+export interface AuditRow {
+  id: number
+  at: string
+  action: AuditEntry['action']
+  /** namespace/name of an OpenstackConfig, the name of a node, or the ID of a provider. */
+  object: string
+  provider_id: string
+  caller: string
+  /** How the name of the caller is known. */
+  proof: AuditEntry['proof']
+  source: AuditEntry['source']
+  outcome: string
+  /** The component, or the caller of the inventory, that sent the entry. */
+  recorded_by: string
+}
+
 export interface SequenceRow {
   name: string
   value: number
@@ -151,6 +169,7 @@ export interface Tables {
   history: HistoryRow
   openstack_configs: OpenstackConfigRow
   verdicts: VerdictRow
+  audit: AuditRow
   sequences: SequenceRow
   milestones: MilestoneRow
 }

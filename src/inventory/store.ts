@@ -2,6 +2,7 @@
  * The store of node records and their history. A write stores only differences, and each difference becomes a history entry.
  */
 import { type Selectable, sql } from 'kysely'
+import type { AuditEntry } from '../contract/audit.ts'
 import type {
   HistoryEntry,
   HoldersAnswer,
@@ -12,6 +13,7 @@ import type {
 } from '../contract/inventory.ts'
 import type { OperatorVerdict, StoredPlans, VerdictWrite } from '../contract/operator-api.ts'
 import type { Log } from '../telemetry/log.ts'
+import { type AuditBatch, type AuditFilter, findAudit, putAudit } from './audit.ts'
 import type { Database, Engine } from './database.ts'
 import type { Filter } from './filter.ts'
 import { deleteHistoryBefore, type HistoryFilter, historyOf, providersOf, recordsAt } from './history.ts'
@@ -33,7 +35,9 @@ export interface Store {
    * The verdicts are stored in the same transaction as the last of the records. `requireWaiting` throws if the caller has given
    * up: it is called when no other write can come before this one any more.
    */
-  put(writes: readonly InventoryWrite[], verdicts?: readonly VerdictWrite[], requireWaiting?: () => void): Promise<void>
+  put(writes: readonly InventoryWrite[], verdicts?: readonly VerdictWrite[], options?: PutOptions): Promise<void>
+  /** Who asked for what, newest first. */
+  audit(filter: AuditFilter): Promise<AuditEntry[]>
   list(filter?: Filter): Promise<InventoryRecord[]>
   /** The same in pages, now or at a past time, so that memory stays bounded with many nodes. */
   pages(filter?: Filter, at?: string): AsyncGenerator<InventoryRecord[]>
@@ -65,6 +69,12 @@ export interface Store {
   /** Why the last write failed; undefined since one succeeded. */
   writeProblem(): string | undefined
   close(): Promise<void>
+}
+
+export interface PutOptions {
+  requireWaiting?: () => void
+  /** Stored in the same transaction as the verdicts. */
+  audit?: AuditBatch
 }
 
 export interface StoreOptions {
@@ -104,7 +114,7 @@ type Put = (
   writes: readonly InventoryWrite[],
   timeOf?: (write: InventoryWrite) => string | undefined,
   verdicts?: readonly VerdictWrite[],
-  requireWaiting?: () => void,
+  options?: PutOptions,
 ) => Promise<void>
 
 function createPut(
@@ -112,8 +122,9 @@ function createPut(
   now: () => Date,
   onChange: (changes: readonly Change[]) => void = () => {},
 ): Put {
-  return async (writes, timeOf, verdicts = [], requireWaiting = () => {}) => {
-    for (let start = 0; start < writes.length || (start === 0 && verdicts.length > 0); start += chunkSize) {
+  return async (writes, timeOf, verdicts = [], { requireWaiting = () => {}, audit } = {}) => {
+    const isOnly = verdicts.length > 0 || (audit?.entries.length ?? 0) > 0
+    for (let start = 0; start < writes.length || (start === 0 && isOnly); start += chunkSize) {
       const chunk = writes.slice(start, start + chunkSize)
       const isLast = start + chunkSize >= writes.length
       const { changes, isChanged } = await transaction(async tx => {
@@ -123,7 +134,8 @@ function createPut(
         const verdictsChanged = isLast && (await putVerdicts(tx, verdicts, now))
         // A changed record has taken one already.
         if (verdictsChanged && changes.length === 0) await takeIds(tx, 1)
-        const isChanged = verdictsChanged || changes.length > 0
+        const isAudited = isLast && audit !== undefined && (await putAudit(tx, audit))
+        const isChanged = verdictsChanged || changes.length > 0 || isAudited
         if (isChanged) await notifyReplicas(tx)
         return { changes, isChanged }
       })
@@ -156,7 +168,8 @@ function createStore(engine: WatchedEngine, now: () => Date, onReady: (port: Rea
   }
 
   return {
-    put: (writes, verdicts, requireWaiting) => put(writes, undefined, verdicts, requireWaiting),
+    put: (writes, verdicts, options) => put(writes, undefined, verdicts, options),
+    audit: filter => findAudit(db, filter),
 
     list: filter => collect(pages(filter)),
     pages,

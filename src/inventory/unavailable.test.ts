@@ -49,7 +49,9 @@ test('writes wait for a lock of another process, in their order, and reads do no
   const done: string[] = []
   let checks = 0
   const writes = ['first', 'second'].map((why, index) =>
-    store.put([aWrite('a', { nics: index + 1, why })], [], () => checks++).then(() => done.push(why)),
+    store
+      .put([aWrite('a', { nics: index + 1, why })], [], { requireWaiting: () => void checks++ })
+      .then(() => done.push(why)),
   )
   await sleep(300)
   assert.deepEqual(await store.list(), [])

@@ -18,6 +18,7 @@ import { isNotFound } from '../kube/errors.ts'
 import { keyOf } from '../kube/keys.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
+import { auditOfDeletion } from './audit.ts'
 import type { SyncSettings } from './config.ts'
 import { violaCredentialsFor } from './credentials.ts'
 import { type Delivery, deliver, logDelivered } from './deliver.ts'
@@ -79,6 +80,10 @@ export async function release(
     await report(config, deps, verdictsPendingText(config))
     return { after: retryMs }
   }
+  const entry = auditOfDeletion(config, deps.now().toISOString())
+  context.log.info('audit', entry)
+  deps.records.noteAudit(entry)
+  await deps.records.flush(context.log)
   await dropFinalizer(config, deps.kube)
   return undefined
 }

@@ -80,12 +80,12 @@ function createRecorder({ request, url, token }: RecorderOptions): Recorder {
   const base = withoutSlash(url)
   const headersNow = async () => (token ? { authorization: `Bearer ${await token()}` } : {})
   return {
-    async put(records, verdicts) {
+    async put(records, verdicts, audit) {
       const { body } = await request({
         method: 'PUT',
         url: `${base}${recordsPath}`,
         headers: await headersNow(),
-        body: { records, ...(verdicts.length > 0 && { verdicts }) },
+        body: { records, ...(verdicts.length > 0 && { verdicts }), ...(audit.length > 0 && { audit }) },
         repeatable: true,
         anyBody: true,
       })

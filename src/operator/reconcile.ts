@@ -10,11 +10,13 @@ import type { Kube } from '../kube/api.ts'
 import type { KubeClient } from '../kube/client.ts'
 import type { Reconcile, ReconcileContext } from '../kube/controller.ts'
 import { isConflict, isNotFound } from '../kube/errors.ts'
+import { readFieldManagers } from '../kube/field-managers.ts'
 import { keyOf, parseKey } from '../kube/keys.ts'
 import type { Environment } from '../runtime/env.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { giveWay } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
+import { auditOf } from './audit.ts'
 import { resolveSettings } from './config.ts'
 import { release } from './deletion.ts'
 import { isUnavailable } from './events/cloud-events.ts'
@@ -33,7 +35,7 @@ import type { Waker } from './waker.ts'
 
 export interface ReconcileDeps extends SyncDeps {
   env: Environment
-  kube: Pick<Kube, 'get' | 'patch' | 'patchStatus'> & Pick<KubeClient, 'raw'>
+  kube: Pick<KubeClient, 'get' | 'patch' | 'patchStatus' | 'raw'>
   objectEvents: ObjectEvents
   /** Drops everything that is kept for a deleted object. */
   forget: (key: string) => void
@@ -171,6 +173,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       downPortRetry: result?.down.retry,
       nextSyncMs: next,
     }
+    await noteAudit()
     await trace.timed('status', () => writeStatus(config, outcome))
     // The next object of this cloud is delivered while the inventory stores this one.
     worker.leaveCloud()
@@ -182,6 +185,20 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     // A targeted read does not see the status for which the object was woken too.
     if (woken.forStatus && result?.inspection.isTargeted && !result.isStatusPass) deps.wakeForStatus(key)
     return { after: nextPassMs(next, isPending(result)) }
+
+    /** Before the status, by which the next sync knows what is new. */
+    async function noteAudit(): Promise<void> {
+      const managers = () => readFieldManagers(deps.kube, openstackConfigs, at).catch(() => [])
+      const entries = await auditOf(config, result, {
+        at: deps.now().toISOString(),
+        failure: failure?.reason,
+        managers,
+      })
+      for (const entry of entries) {
+        log.info('audit', entry)
+        deps.records.noteAudit(entry)
+      }
+    }
 
     async function writeStatus(object: OpenstackConfig, outcome: SyncOutcome): Promise<void> {
       const status = nextStatus(object.status, outcome, deps.now(), intervals.pollSlowMs)

@@ -3,8 +3,9 @@
  * differ from what was sent last.
  */
 import { createHash } from 'node:crypto'
+import type { AuditWrite } from '../contract/audit.ts'
 import { type Interface, type InterfaceNames, nameFields, withoutNames } from '../contract/interfaces.ts'
-import type { InventoryRecord, InventoryWrite } from '../contract/inventory.ts'
+import { type InventoryRecord, type InventoryWrite, maxWrites } from '../contract/inventory.ts'
 import { equalJson } from '../contract/json.ts'
 import type { VerdictWrite } from '../contract/operator-api.ts'
 import { giveWay, type Steps } from '../runtime/event-loop.ts'
@@ -13,12 +14,12 @@ import { inventoryBatches, type PendingWrite } from './inventory-batches.ts'
 import { hasJob, type NodeRef, namesOf, recordOf, type Stages } from './inventory-record.ts'
 import { type DeliveredNode, identityOf } from './observed-state.ts'
 import type { NodePlan, Plan } from './plan.ts'
-import { putBatch } from './refused-batches.ts'
+import { putAudit, putBatch } from './refused-batches.ts'
 import { type ObjectVerdicts, verdictChanges } from './verdict-changes.ts'
 
 export interface Recorder {
   /** One transaction. Reports whether the verdicts are stored too: an inventory of an older version ignores them. */
-  put(writes: InventoryWrite[], verdicts: VerdictWrite[]): Promise<boolean>
+  put(writes: InventoryWrite[], verdicts: VerdictWrite[], audit: AuditWrite[]): Promise<boolean>
   /** The records of a provider. */
   list(providerId: string): Promise<InventoryRecord[]>
 }
@@ -43,6 +44,8 @@ export interface Records {
   noteRemoving(providerId: string, node: NodeRef, why: string): void
   /** The node has no interfaces of MultiNIC any more. */
   noteGone(providerId: string, node: NodeRef, why: string): void
+  /** Somebody asked for something. Sent with the next records. */
+  noteAudit(entry: AuditWrite): void
   /**
    * Sends the records and the verdicts of the object that differ. If the inventory is unreachable, the next sync sends them.
    * Reports whether all were sent. Calls for one object must not overlap.
@@ -59,6 +62,8 @@ const unstoredRetryMs = 60_000
 
 /** Stage times and names of more ports are dropped, oldest first. The inventory stores them. */
 const maxEntries = 100_000
+/** While the inventory is unreachable. The log has all. */
+const maxAuditEntries = 5_000
 
 export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: () => Date): Records {
   const stages = new Map<string, Stages>()
@@ -75,6 +80,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   let pending = new Map<string, PendingWrite & { providerId: string; digest: string }>()
   /** The nodes that a flush is sending, until it ends. */
   const flights = new Map<ReadonlyMap<string, unknown>, Promise<void>>()
+  let audit: AuditWrite[] = []
   /** Counts what may change a record. */
   let version = 0
   const notedPlans = new WeakMap<Plan, { nodes: readonly DeliveredNode[]; version: number }>()
@@ -188,12 +194,17 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       if (plans.delete(`${providerId} ${node.nodeName}`)) version++
       add(() => ({ ...withoutInterfaces(providerId, node), removed: true, why }))
     },
+    noteAudit(entry) {
+      if (recorder) audit = [...audit, entry].slice(-maxAuditEntries)
+    },
     async flush(log, object) {
       if (!recorder) return true
       // An older record of a node must not arrive, or be sent again, after a newer one that another object sends.
       for (let flight = flightOfPending(); flight; flight = flightOfPending()) await flight
       const writes = pending
       pending = new Map()
+      let unsent = audit
+      audit = []
       const ended = Promise.withResolvers<void>()
       flights.set(writes, ended.promise)
       try {
@@ -203,13 +214,15 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
         for (const batch of inventoryBatches(writes.values(), changes ?? [])) {
           await giveWay()
           if (!batch) continue
-          const answer = await putBatch((...content) => recorder.put(...content), batch, log, forbidden)
+          const answer = await putBatch((...content) => recorder.put(...content, []), batch, log, forbidden)
           if (batch.verdicts.length > 0) isStored &&= answer
         }
         for (const [key, one] of writes) {
           if (!forbidden.has(one.providerId)) sent.set(key, one.digest)
           else if (!pending.has(key)) pending.set(key, one)
         }
+        for (; unsent.length > 0; unsent = unsent.slice(maxWrites))
+          await putAudit(entries => recorder.put([], [], entries), unsent.slice(0, maxWrites), log)
         if (!object || !changes) return forbidden.size === 0
         // Also equal ones: the next sync finds the same objects, and does not compare them.
         if (isStored && object.verdicts) stored.set(object.config, object)
@@ -218,6 +231,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
         return forbidden.size === 0
       } catch (error) {
         for (const [key, one] of writes) if (!pending.has(key)) pending.set(key, one)
+        audit = [...unsent, ...audit].slice(-maxAuditEntries)
         // Some may be stored.
         if (object) stored.delete(object.config)
         log.warn('cannot write to the inventory', { nodes: writes.size, error })

@@ -2,6 +2,8 @@
  * An inventory refuses a whole batch for one entry, for example because it is older than the operator, or because the operator
  * has no right to one provider. The batch is divided until only that is left out: it must not keep back the records of others.
  */
+
+import type { AuditWrite } from '../contract/audit.ts'
 import { ServiceError } from '../http-client/errors.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -29,6 +31,20 @@ export async function putBatch(put: Put, batch: InventoryBatch, log: Log, forbid
     let isStored = true
     for (const part of parts) isStored = (await putBatch(put, part, log, forbidden)) && isStored
     return isStored
+  }
+}
+
+/** Entries that the inventory refuses are logged by then: they must not keep back the records of nodes. */
+export async function putAudit(
+  put: (entries: AuditWrite[]) => Promise<unknown>,
+  entries: AuditWrite[],
+  log: Log,
+): Promise<void> {
+  try {
+    await put(entries)
+  } catch (error) {
+    if (!(error instanceof ServiceError) || ![...contentStatuses, 403].includes(error.status ?? 0)) throw error
+    log.error('the inventory refuses audit entries', { entries: entries.length, error: messageOf(error) })
   }
 }
 

@@ -2,6 +2,7 @@
  * The Viola API over HTTP: authorize, parse, choose the cluster, then observe → plan → apply → respond.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { AuditProof } from '../contract/audit.ts'
 import type { NodeConfig } from '../contract/node-config.ts'
 import { objectName } from '../contract/node-names.ts'
 import type { Route } from '../contract/openapi.ts'
@@ -13,7 +14,7 @@ import { type EventStream, eventStreams } from '../server/event-stream.ts'
 import { type Handler, isNotModified, nextLink, queryOf, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
 import { boundedLabel } from '../telemetry/bounded-label.ts'
-import type { Log } from '../telemetry/log.ts'
+import type { Facts, Log } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { parseTraceparent } from '../telemetry/trace.ts'
 import { openTracer, type TraceSettings } from '../telemetry/trace-export.ts'
@@ -215,6 +216,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
         const trace = parseTraceparent(request.headers['traceparent'])
         const facts = { caller: caller.user, provider: providerId, node: nodeName }
         log.info('node config deleted', { ...facts, ...(trace && { traceId: trace.traceId }) })
+        log.info('audit', auditOf(caller, providerId, 'deleted', [nodeName]))
         metrics.count('viola_node_configs_total', 1, { provider: labelOf(providerId), action: 'deleted' })
       }
       return reply.code(204).send()
@@ -229,7 +231,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     await tracer.close()
   })
 
-  /** The audit log: who changed what. Unchanged nodes are counted but not logged. */
+  /** Who changed what. Unchanged nodes are counted but not logged. */
   function logOutcomes(
     caller: Caller,
     provider: string,
@@ -245,10 +247,18 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
       const names = nodes.map(({ nodeName }) => nodeName)
       const facts = { caller: caller.user, provider, nodes: names, ...(trace && { traceId: trace.traceId }) }
       log[level](`node configs ${action}`, { ...facts, ...(level === 'warn' && { first: nodes[0]?.message }) })
+      log.info('audit', auditOf(caller, provider, action, names))
     }
   }
 
   return app
+}
+
+/** The same facts as in the audit lines of the other components. */
+function auditOf({ user, by }: Caller, providerId: string, outcome: string, objects: readonly string[]): Facts {
+  const proof: AuditProof = by === 'anonymous' ? 'unknown' : 'authenticated'
+  const action = outcome === 'deleted' ? 'node-config.delete' : 'node-config.write'
+  return { action, objects, providerId, caller: user, proof, source: 'viola-api', outcome }
 }
 
 /** For /readyz. */

@@ -1,6 +1,7 @@
 /**
  * One suite for every store of the inventory: SQLite and PostgreSQL.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -12,6 +13,7 @@ import {
 } from '../../src/contract/inventory.ts'
 import type { Filter } from '../../src/inventory/filter.ts'
 import { aWrite, type OpenStore, usingStores } from '../support/inventory.ts'
+import { inventoryAuditConformance } from './inventory-audit.ts'
 import { inventoryHoldersConformance } from './inventory-holders.ts'
 import { inventoryNamesConformance } from './inventory-names.ts'
 
@@ -42,7 +44,7 @@ export function inventoryStoreConformance(open: OpenStore): void {
       const givenUp = () => {
         throw new Error('the caller has given up')
       }
-      await assert.rejects(store.put([aWrite('a', { nics: 2 })], [], givenUp), /given up/)
+      await assert.rejects(store.put([aWrite('a', { nics: 2 })], [], { requireWaiting: givenUp }), /given up/)
       await store.put([aWrite('a')])
       assert.equal((await store.get('p1', 'a'))?.config.interfaces.length, 1)
       assert.equal((await store.history()).length, 1)
@@ -254,6 +256,7 @@ export function inventoryStoreConformance(open: OpenStore): void {
     }))
 
   inventoryHoldersConformance(using, now)
+  inventoryAuditConformance(using)
   inventoryNamesConformance(using, now)
 
   test('values are found with their location', () =>

@@ -11,6 +11,7 @@ import { type CloudState, createCloudState } from '../../sandbox/cloud/state.ts'
 import { type KubeApi, startKubeApi } from '../../sandbox/kube/server.ts'
 import { sandboxNamespace as namespace } from '../../sandbox/lifecycle/components.ts'
 import { installDefinitions, installEncryptKey, openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
+import type { AuditWrite } from '../../src/contract/audit.ts'
 import type { InventoryWrite } from '../../src/contract/inventory.ts'
 import { type NodeConfig, type NodeConfigStatus, nodeConfigs } from '../../src/contract/node-config.ts'
 import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
@@ -43,6 +44,7 @@ export interface OperatorEnvironment {
   /** All writes to the inventory, in order. */
   records: InventoryWrite[]
   verdicts: VerdictWrite[]
+  audit: AuditWrite[]
   /** Names `clusterId` in the routing file of Viola. */
   nameProvider(name?: string): Promise<void>
   startOperator(
@@ -100,6 +102,7 @@ export async function startOperatorEnvironment(
   const violaUrl = await listening.promise
   const records: InventoryWrite[] = []
   const verdicts: VerdictWrite[] = []
+  const audit: AuditWrite[] = []
   let operatorUrl = ''
   let apiDeps: OperatorApiDeps | undefined
   const operators = new Set<() => Promise<void>>()
@@ -117,6 +120,7 @@ export async function startOperatorEnvironment(
     caller,
     records,
     verdicts,
+    audit,
     nameProvider,
     async startOperator(env = {}, options = {}) {
       const stop = new AbortController()
@@ -143,9 +147,10 @@ export async function startOperatorEnvironment(
         },
         ...(env['INVENTORY_URL'] === undefined && {
           recorder: {
-            put: async (writes: InventoryWrite[], changes: VerdictWrite[]) => {
+            put: async (writes: InventoryWrite[], changes: VerdictWrite[], entries: AuditWrite[]) => {
               records.push(...structuredClone(writes))
               verdicts.push(...structuredClone(changes))
+              audit.push(...structuredClone(entries))
               return true
             },
             list: async () => [],

@@ -63,7 +63,7 @@ async function loseManagement({
   return { first: fileOf(first), second: fileOf(second) }
 }
 
-async function settled(name: string, nodes: number): Promise<void> {
+async function adopted(name: string, nodes: number): Promise<void> {
   await eventually(
     async () => {
       const { status } = await rebuilt.config(name)
@@ -85,7 +85,7 @@ test('1000 nodes: everything is adopted without a write', async t => {
   const started = performance.now()
   await rebuilt.apply(first, second)
   await rebuilt.startOperator(await rebuilt.startViola())
-  for (const name of ['first', 'second']) await settled(name, nodes)
+  for (const name of ['first', 'second']) await adopted(name, nodes)
   await eventually(async () => assert.equal((await rebuilt.recordedNodes()).length, nodes), { within: 110_000 })
   t.diagnostic(`${nodes} nodes adopted in ${((performance.now() - started) / 1_000).toFixed(1)} s`)
   assert.deepEqual(await writtenTo(environment), before)
@@ -97,10 +97,10 @@ for (const vmSelector of [false, true])
     const before = await writtenTo(environment)
     await rebuilt.apply(second)
     await rebuilt.startOperator(await rebuilt.startViola())
-    await settled('second', 2)
+    await adopted('second', 2)
     assert.deepEqual(await writtenTo(environment), before)
     await rebuilt.apply(first)
-    await settled('first', 2)
+    await adopted('first', 2)
     assert.deepEqual(await writtenTo(environment), before)
   })
 
@@ -109,12 +109,12 @@ test('an object that is late and selects the same ports: they keep their names, 
   const before = await environment.deliveredTexts()
   await rebuilt.apply({ ...second, spec: { ...second.spec, subnetIDs: [storage.id, backup.id] } })
   await rebuilt.startOperator(await rebuilt.startViola())
-  await settled('second', 2)
+  await adopted('second', 2)
   await rebuilt.apply(first)
   await eventually(async () => assert.ok((await rebuilt.config('first')).status?.ports))
   assert.deepEqual(await environment.deliveredTexts(), before)
   await rebuilt.kube.delete(openstackConfigs, { namespace: 'multinic-system', name: 'second' })
-  await settled('first', 2)
+  await adopted('first', 2)
   const sources = async () =>
     (await environment.nodes()).map(({ spec }) => spec.interfaces.map(({ name, source }) => `${name} ${source}`))
   await eventually(async () =>
@@ -154,7 +154,7 @@ test('objects are applied while Viola does not answer, or a proxy answers for it
       assert.match((await rebuilt.config('first')).status?.lastError ?? '', /already has a config, expected none/),
     )
     hidden = 'nothing'
-    for (const name of ['first', 'second']) await settled(name, 2)
+    for (const name of ['first', 'second']) await adopted(name, 2)
     assert.deepEqual(await writtenTo(environment), before)
   } finally {
     await proxy.close()
@@ -233,7 +233,7 @@ test('a port that was attached in the meantime is older than the object, unless 
   const late = { ...first, spec: { ...first.spec, settings } }
   await rebuilt.apply(late, second)
   await rebuilt.startOperator(await rebuilt.startViola())
-  await settled('first', 2)
+  await adopted('first', 2)
   assert.deepEqual((await rebuilt.config('first')).status?.ports?.skipped, { BeforeBaseline: 1 })
   assert.deepEqual(await environment.deliveredTexts(), before)
   const openstackPortBaseline = new Date(Date.now() - 7_200_000).toISOString()

@@ -19,6 +19,7 @@ const documents = because('the program and its documents')
 const requests = because('requests, and how long they took')
 const times = because('how long something took')
 const past = because('past changes; the newest one is compared as the change feed')
+const requested = because('who asked for what, not what came of it')
 const access = because('who may use the API')
 const legacy = because('MultiNicBizConfig, which the sandbox does not create; src/controller/legacy has its tests')
 const objectTime = because('the age or the version of the object')
@@ -42,6 +43,7 @@ export const surfaces: Record<SurfaceKind, Record<string, Entry>> = {
     'inventory get /v1/inventory/search': ['multinic find', 'the owners of ports'],
     'inventory get /v1/inventory/holders': ['the owners of ports'],
     'inventory get /v1/inventory/deviations': ['the list of deviations'],
+    'inventory get /v1/inventory/audit': requested,
     'inventory get /v1/inventory/events': ['the stream of changes'],
     'inventory put /v1/inventory/records': writes,
     'inventory get /v1/operator/verdicts': ['the ports of the dashboard'],
@@ -67,6 +69,7 @@ export const surfaces: Record<SurfaceKind, Record<string, Entry>> = {
     'every get /${path}': documents,
   },
   commands: {
+    audit: requested,
     operator: component,
     viola: component,
     controller: component,
@@ -151,6 +154,7 @@ export const surfaces: Record<SurfaceKind, Record<string, Entry>> = {
     'OpenstackConfig NodesReady': ofConfig,
     'OpenstackConfig RemovalHeld': because('the checker removes one port at a time, which is never on hold'),
     'OpenstackConfig RemovalPending': because('a removal that Viola refuses'),
+    'OpenstackConfig CloudReady': because('the login to the cloud'),
     'OpenstackConfig Renumbering': onlyWhenAsked,
     'OpenstackConfig EventsConnected': because('the connection to the message bus'),
     'Node MultiNicReady': ['the condition of the Node'],
@@ -181,6 +185,7 @@ export const surfaces: Record<SurfaceKind, Record<string, Entry>> = {
     multinic_results_total: because('results since the start of the controller'),
     multinic_rollout_failed: rollout,
     multinic_rollout_stopped: rollout,
+    multinic_deletions_on_hold: rollout,
     multinic_rollout_waiting: rollout,
     inventory_database_up: component,
     inventory_database_writable: component,

@@ -1,6 +1,7 @@
 /**
  * Builds inventory records for tests.
  */
+import type { AuditWrite } from '../../src/contract/audit.ts'
 import { type InventoryWrite, type Stage, stages } from '../../src/contract/inventory.ts'
 import type { StoredPlan, VerdictWrite } from '../../src/contract/operator-api.ts'
 import type { Tables } from '../../src/inventory/schema.ts'
@@ -88,6 +89,7 @@ export const filledTables = Object.keys({
   history: true,
   openstack_configs: true,
   verdicts: true,
+  audit: true,
   sequences: true,
 } satisfies Record<Exclude<keyof Tables, 'milestones'>, true>)
 
@@ -102,5 +104,12 @@ export async function putEverything(store: Store): Promise<void> {
       }),
     ],
   )
-  await store.put([aReadyWrite('ready')])
+  await store.put([aReadyWrite('ready')], [], { audit: { entries: [anAuditEntry()], recordedBy: 'operator' } })
+}
+
+export function anAuditEntry(more: Partial<AuditWrite> = {}): AuditWrite {
+  return {
+    ...{ at: '2026-01-01T00:00:00.000Z', action: 'config.change', object: 'multinic-system/main', providerId: 'p1' },
+    ...{ caller: 'kubectl-edit', proof: 'fieldManager', source: 'object', outcome: 'synced', ...more },
+  }
 }

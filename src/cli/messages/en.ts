@@ -79,6 +79,13 @@ export const en = {
     renumberYes: 'do not ask for confirmation',
     renumberKubeconfig: 'kubeconfig of the management cluster ($KUBECONFIG)',
     noWait: 'do not wait for the result',
+    audit: 'list who approved, requested, created, changed or deleted what, newest first',
+    auditFrom: 'only from this time on',
+    auditTo: 'only before this time',
+    auditAction: 'only this action',
+    auditObject: 'only about this OpenstackConfig (namespace/name), node or provider',
+    auditCaller: 'only of this caller',
+    auditLimit: 'maximum number of entries (default: all)',
     export: 'write all nodes and NICs (default: CSV)',
     exportAt: 'export the state at this time',
     completion: 'print the completion script of a shell',
@@ -124,6 +131,7 @@ export const en = {
   noNode: (what: string) => `not found: no node or VM is "${what}"`,
   noInterface: (node: string, nic: string, known: readonly string[]) =>
     `not found: ${node} has no ${nic}; it has ${known.join(', ') || 'no managed interface'}`,
+  noAudit: 'no audit entry matches',
   noHistory: (name: string) => `not found: no history for node ${name}`,
   noNodeConfig: (name: string, namespace: string) =>
     `not found: no MultiNicNodeConfig is named ${name} in namespace ${namespace}`,

@@ -77,6 +77,13 @@ export const ko: Messages = {
     renumberYes: '확인을 묻지 않습니다',
     renumberKubeconfig: '관리 클러스터의 kubeconfig($KUBECONFIG)',
     noWait: '결과를 기다리지 않습니다',
+    audit: '누가 무엇을 승인, 요청, 생성, 변경, 삭제했는지 최신순으로 표시합니다',
+    auditFrom: '이 시점부터',
+    auditTo: '이 시점 전까지',
+    auditAction: '이 동작만',
+    auditObject: '이 OpenstackConfig(namespace/name), 노드, 프로바이더에 대한 것만',
+    auditCaller: '이 호출자의 것만',
+    auditLimit: '최대 항목 수 (기본값: 전체)',
     export: '모든 노드와 NIC를 내보냅니다 (기본값: CSV)',
     exportAt: '해당 시점의 상태를 내보냅니다',
     completion: '셸 자동 완성 스크립트를 출력합니다',
@@ -121,6 +128,7 @@ export const ko: Messages = {
   noNode: what => `찾을 수 없음: "${what}"에 해당하는 노드나 VM이 없습니다`,
   noInterface: (node, nic, known) =>
     `찾을 수 없음: ${node}에 ${nic}이(가) 없습니다. 있는 인터페이스: ${known.join(', ') || '없음'}`,
+  noAudit: '일치하는 감사 항목이 없습니다',
   noHistory: name => `찾을 수 없음: 노드 ${name}의 이력이 없습니다`,
   noNodeConfig: (name, namespace) =>
     `찾을 수 없음: 네임스페이스 ${namespace}에 이름이 ${name}인 MultiNicNodeConfig가 없습니다`,

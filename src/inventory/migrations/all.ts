@@ -15,6 +15,7 @@ import * as providerNames from './0007-provider-names.ts'
 import * as verdicts from './0008-verdicts.ts'
 import * as filters from './0009-filters.ts'
 import * as plans from './0010-plans.ts'
+import * as audit from './0011-audit.ts'
 
 export const migrations: Record<string, Migration> = {
   '0001-first-tables': firstTables,
@@ -27,4 +28,5 @@ export const migrations: Record<string, Migration> = {
   '0008-verdicts': verdicts,
   '0009-filters': filters,
   '0010-plans': plans,
+  '0011-audit': audit,
 }

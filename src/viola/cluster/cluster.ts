@@ -9,12 +9,12 @@ import { nameFields } from '../../contract/interfaces.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../../contract/node-config.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import { isRetryable, kubeErrorIn } from '../../kube/errors.ts'
+import { type FieldManager, readFieldManagers } from '../../kube/field-managers.ts'
 import { type Change, createInformer } from '../../kube/informer.ts'
 import { retry } from '../../runtime/retry.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { createBreaker } from './circuit-breaker.ts'
 import { createLimit, shareNextRun } from './concurrency-limit.ts'
-import { type FieldManager, readFieldManagers } from './field-managers.ts'
 import { monitored } from './monitored.ts'
 import { type NodeList, openNodeList } from './node-list.ts'
 
@@ -141,7 +141,7 @@ export function openCluster({
       return { get, list: () => (written.size === 0 ? cachedObjects() : [...names()].flatMap(name => get(name) ?? [])) }
     },
     read,
-    fieldManagers: name => breaker.run(() => readFieldManagers(kube, { namespace, name })),
+    fieldManagers: name => breaker.run(() => readFieldManagers(kube, nodeConfigs, { namespace, name })),
     async apply({ metadata, spec }, force) {
       const apply = (spec: NodeConfig['spec']) => {
         const body = { metadata: { ...metadata, namespace }, spec }

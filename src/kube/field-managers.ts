@@ -1,33 +1,41 @@
 /**
- * The field managers of a node config: who owns fields of it, and who edited its spec last.
+ * The field managers of an object: which program wrote which fields, and when.
  */
 import { parse } from 'yaml'
 import * as z from 'zod'
-import { nodeConfigs } from '../../contract/node-config.ts'
-import type { KubeClient } from '../../kube/client.ts'
-import { objectPath } from '../../kube/paths.ts'
-import type { Key } from '../../kube/types.ts'
+import type { KubeObject, Resource } from '../contract/object.ts'
+import type { KubeClient } from './client.ts'
+import { objectPath } from './paths.ts'
+import type { Key } from './types.ts'
 
 export interface FieldManager {
   name: string
   operation: string
   ownsSpec: boolean
+  annotations: ReadonlySet<string>
   /** When it last changed its fields. */
   time: string
 }
 
+const fields = z.record(z.string(), z.unknown())
 const managedFields = z.array(
   z.looseObject({
     manager: z.string(),
     operation: z.string(),
     time: z.string().default(''),
-    fieldsV1: z.looseObject({}).default({}),
+    fieldsV1: z
+      .looseObject({ 'f:metadata': z.looseObject({ 'f:annotations': fields.optional() }).optional() })
+      .default({}),
   }),
 )
 
 /** Read as YAML: the client drops managedFields from JSON, which are half of its text and unused elsewhere. */
-export async function readFieldManagers(kube: Pick<KubeClient, 'raw'>, key: Key): Promise<FieldManager[]> {
-  const path = objectPath(nodeConfigs, key)
+export async function readFieldManagers<T extends KubeObject>(
+  kube: Pick<KubeClient, 'raw'>,
+  resource: Resource<T>,
+  key: Key,
+): Promise<FieldManager[]> {
+  const path = objectPath(resource, key)
   const { body } = await kube.raw('GET', path, undefined, { accept: 'application/yaml' })
   const object = parse(String(body)) as { metadata?: { managedFields?: unknown } } | null
   return managedFields.parse(object?.metadata?.managedFields ?? []).map(({ manager, operation, time, fieldsV1 }) => ({
@@ -35,5 +43,6 @@ export async function readFieldManagers(kube: Pick<KubeClient, 'raw'>, key: Key)
     operation,
     time,
     ownsSpec: 'f:spec' in fieldsV1,
+    annotations: new Set(Object.keys(fieldsV1['f:metadata']?.['f:annotations'] ?? {}).map(name => name.slice(2))),
   }))
 }

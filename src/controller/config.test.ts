@@ -43,7 +43,14 @@ test('the controller has every setting of the agent and no other', async () => {
   const agent = await readFile(join(import.meta.dirname, '../agent/config.ts'), 'utf8')
   const names = /\b(NETWORK|NIC|PREFLIGHT)_[A-Z_]+\b/g
   const here = Object.keys(controllerSettings.shape).filter(name => name.match(names))
-  assert.deepEqual(here.toSorted(), [...new Set(agent.match(names))].toSorted())
+  assert.deepEqual(here.toSorted(), [...new Set(agent.match(names)), 'NETWORK_NOPREFIXROUTE'].toSorted())
+})
+
+test('a setting of the Go agent that has no effect is accepted, named, and does not reach the Jobs', () => {
+  const config = controllerConfig({ NETWORK_NOPREFIXROUTE: 'true' })
+  assert.deepEqual(config.ignored, ['NETWORK_NOPREFIXROUTE'])
+  assert.deepEqual(config.agent.environment, {})
+  assert.deepEqual(controllerConfig({}).ignored, [])
 })
 
 test('all invalid settings are named in one error', () => {

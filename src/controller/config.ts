@@ -44,6 +44,8 @@ export interface ControllerConfig {
   /** Label Nodes with their proven networks, and remove the taint not-ready. */
   labelsNodes: boolean
   attachments: AttachmentSettings
+  /** Names of settings that are set and have no effect. */
+  ignored: string[]
   healthAddr: string
   leaderElect: boolean
   workers: number
@@ -118,6 +120,14 @@ export const agentEnvironment = ofAgent({
     flagText.optional(),
   ),
 })
+
+/** Of the Go agent. The main table always has the connected routes of the NICs, so there is nothing left to switch off. */
+const withoutEffect = {
+  NETWORK_NOPREFIXROUTE: described(
+    'Has no effect. It is accepted because values of the Go agent set it.',
+    flagText.optional(),
+  ),
+}
 
 const amount = z
   .string()
@@ -236,6 +246,7 @@ export const controllerSettings = z.object({
   ),
   ...traceSettings,
   ...agentEnvironment,
+  ...withoutEffect,
 })
 
 export function controllerConfig(env: Environment): Readonly<ControllerConfig> {
@@ -275,6 +286,7 @@ export function controllerConfig(env: Environment): Readonly<ControllerConfig> {
       plugin: settings.ATTACHMENT_PLUGIN,
       ipam: settings.ATTACHMENT_IPAM,
     },
+    ignored: Object.keys(withoutEffect).filter(name => settings[name as keyof typeof withoutEffect] !== undefined),
     healthAddr: settings.HEALTH_ADDR,
     leaderElect: settings.LEADER_ELECT,
     workers: settings.CONTROLLER_WORKERS,

@@ -9,7 +9,7 @@ import type { Kube } from '../kube/api.ts'
 import { connectKube } from '../kube/client.ts'
 import { type ClusterAccess, inClusterAccess, loadKubeconfig } from '../kube/config.ts'
 import { type Controller, runController } from '../kube/controller.ts'
-import { createEventRecorder } from '../kube/events.ts'
+import { createEventRecorder, type EventRecorder } from '../kube/events.ts'
 import { runLeaderElection } from '../kube/leader.ts'
 import type { Environment } from '../runtime/env.ts'
 import { listen } from '../server/server.ts'
@@ -166,6 +166,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     const address = await listen(health, config.healthAddr)
     log.info('listening', { url: address })
     onListening?.(address)
+    reportIgnored(config, events, log)
     await Promise.all(Object.values(caches).map(cache => cache.start(signal)))
     log.info('caches synced', { namespace: config.namespace, configs: caches.configs.list().length })
     if (!config.leaderElect) await lead(signal)
@@ -183,6 +184,14 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     await tracer.close()
     await kube.close()
   }
+}
+
+function reportIgnored({ ignored, identity, namespace }: ControllerConfig, events: EventRecorder, log: Log): void {
+  if (ignored.length === 0) return
+  log.warn('settings without effect', { settings: ignored })
+  const message = `${ignored.join(', ')} has no effect: remove it from the settings of the agent`
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: identity ?? hostname(), namespace } }
+  events.event(pod, 'Normal', 'FieldIgnored', message)
 }
 
 function bizConfigSourceFor(

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import { type ControllerCluster, inputOf, startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
-import { namespaces, nodes } from '../kube/resources.ts'
+import { events, namespaces, nodes } from '../kube/resources.ts'
 import { aNic } from './controller.fixture.ts'
 
 let cluster: ControllerCluster
@@ -43,6 +43,23 @@ test('a paused namespace stops all of its configs until the annotation is remove
       await cluster.finishPod(await cluster.endAgent(name))
       await cluster.expectConfigured(name)
     }
+  } finally {
+    await controller.stop()
+  }
+})
+
+test('a setting of the Go agent that has no effect starts the controller, and one Event names it', async () => {
+  const env = { NETWORK_NOPREFIXROUTE: 'true', POD_NAME: 'multinic-agent-controller-1' }
+  const controller = await cluster.startController(env)
+  try {
+    await eventually(async () => {
+      const { items } = await cluster.kube.list(events, { namespace: cluster.namespace })
+      const found = items.filter(({ reason }) => reason === 'FieldIgnored')
+      assert.deepEqual(
+        found.map(({ involvedObject, message }) => [involvedObject.name, message]),
+        [[env.POD_NAME, 'NETWORK_NOPREFIXROUTE has no effect: remove it from the settings of the agent']],
+      )
+    })
   } finally {
     await controller.stop()
   }

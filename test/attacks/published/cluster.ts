@@ -143,7 +143,7 @@ export const clusterAttacks: readonly AttackSection[] = [
           ko: '제한이 1인데 정리 12개가 한꺼번에 실행되었습니다',
         },
         file: 'src/controller/deletions.test.ts',
-        test: 'no more nodes are cleaned up at once than the limit',
+        test: 'the cleanups of configs that are deleted at once wait for approval',
       },
       {
         about: { en: '5,000 nodes whose check is due at once', ko: '점검 시점이 겹친 노드 5,000개' },
@@ -157,9 +157,13 @@ export const clusterAttacks: readonly AttackSection[] = [
         test: 'killing the leader in the middle of 200 Jobs neither repeats nor loses one',
       },
       {
-        about: { en: 'A status that somebody edits', ko: '누군가 고친 상태' },
-        file: 'src/controller/reconcile.test.ts',
-        test: 'controller L13: a status that somebody edited is observed again',
+        about: {
+          en: 'A config that never ran, edited to be Configured',
+          ko: '실행된 적이 없는 config의 상태를 Configured로 수정',
+        },
+        failed: { en: 'it stayed Configured, without an agent', ko: '에이전트 없이 Configured로 남았습니다' },
+        file: 'src/controller/edited-status.test.ts',
+        test: 'a config that never ran does not become Configured by an edit',
       },
       {
         about: {

@@ -122,11 +122,6 @@ export function methodNotAllowed(): ApiError {
   return new ApiError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {})
 }
 
-export function terminatingKind(): ApiError {
-  const message = 'create not allowed while custom resource definition is terminating'
-  return new ApiError(405, 'MethodNotAllowed', message, {})
-}
-
 export function unsupportedMediaType(accepted: readonly string[]): ApiError {
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`
   return new ApiError(415, 'UnsupportedMediaType', message)

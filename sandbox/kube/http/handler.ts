@@ -19,7 +19,6 @@ import {
   notInSandbox,
   pathNotServed,
   type Status,
-  terminatingKind,
   unauthorized,
 } from '../api-errors.ts'
 import { documentAt, serverVersion } from '../discovery/documents.ts'
@@ -147,7 +146,6 @@ async function serveCollection(context: RequestContext, options: HandlerOptions,
       if (target.kind.namespaced && target.namespace === undefined) {
         throw target.kind.custom ? noSuchPath() : methodNotAllowed()
       }
-      if (target.kind.terminating) throw terminatingKind()
       const object = verbs.create(target, await readBody(request), writeOptionsOf(context))
       return sendObject(context, 201, object, responseOptions)
     }

@@ -90,6 +90,8 @@ export function createVerbs(store: Store, now: () => Date = () => new Date()): V
   ): ApiObject => {
     const given = checkIdentity(body, target)
     const named = { ...target, name: given.metadata.name }
+    if (target.kind.terminating)
+      throw forbidden(named.kind, named.name, 'create not allowed while custom resource definition is terminating')
     checkNamespace(named)
     const admission = { target: named, old: undefined, body: given, options, now: now() }
     const object = admit(managedFields ? { ...admission, managedFields } : admission)

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { startTargetCluster, type TargetCluster } from '../../test/support/target-cluster.ts'
 import { aNodeOf, aViola, type Viola } from '../../test/support/viola.ts'
-import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
+import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../contract/node-config.ts'
 import { problem } from '../contract/problem.ts'
 import { violaListAnswer, violaNodesPath, violaPath, violaPostAnswer } from '../contract/viola.ts'
 
@@ -336,6 +336,9 @@ test('a config with a finalizer is still listed during its deletion, and accepts
   const key = { namespace, name: 'cleaning' }
   await biz.kube.patch(nodeConfigs, key, { metadata: { finalizers: ['multinic.io/node-cleanup'] } })
   assert.equal((await viola.remove('cleaning')).status, 204)
+  // The controller holds many deletions that nobody approved.
+  const approved = (await existing('cleaning'))?.metadata.annotations?.[nodeConfigAnnotations.approveDeletions]
+  assert.ok(Math.abs(Number(approved) * 1_000 - Date.now()) < 60_000, approved)
   assert.equal((await viola.list('?nodeName=cleaning')).json.items.length, 1)
   const answer = await viola.post([aNodeOf('cleaning', 2)])
   assert.equal(answer.status, 409)

@@ -112,7 +112,7 @@ test('a config that never ran does not become Configured by an edit', async () =
   await cluster.expectConfigured('new')
 })
 
-test('an edit from before the start of the controller is put right by a check of the node', async () => {
+test('controller L13: an edit from before the start of the controller is put right by a check of the node', async () => {
   const { lastChecked: _, ...correct } = (await statusOf('w1')).interfaceStatuses?.[0] ?? {}
   await controller.stop()
   await edit('w1', nic({ name: 'multinic7' })(await statusOf('w1')))

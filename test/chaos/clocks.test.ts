@@ -53,6 +53,7 @@ const timeOfDay: Record<string, string> = {
   'src/operator/main.ts': 'spans of a trace',
   'src/server/client-certificate.ts': 'expiry of a certificate',
   'src/server/reload.ts': 'age of a file',
+  'src/viola/cluster/cluster.ts': 'time of an approval',
   'src/viola/request-trace.ts': 'spans of a trace',
 }
 

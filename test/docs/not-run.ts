@@ -18,6 +18,10 @@ export const untestedCommands: readonly UntestedCommands[] = [
     reason: 'Needs an installation in which somebody asked for something. Covered by src/cli/audit.test.ts.',
   },
   {
+    begin: ['kubectl -n NAMESPACE patch osc NAME'],
+    reason: 'Needs an object whose deletion waits. Covered by src/operator/deletion.test.ts.',
+  },
+  {
     begin: ['make images', 'ARCH=arm64 make images'],
     reason:
       'Takes minutes, and downloads packages for another architecture. Covered by test/system/images.e2e.test.ts.',

@@ -29,7 +29,9 @@ const literalIn = (cell: string | undefined) => /^`.*`$/.exec(cell ?? '')?.[0]
 const isKubernetes = (name: string) => name.startsWith('KUBERNETES_')
 const viola = settingsIn('docs/reference/viola-settings.md')
 const controller = settingsIn('docs/reference/controller-settings.md')
-const isAgentSetting = (name: string) => /^(NETWORK_|NIC_WAIT$|PREFLIGHT_)/.test(name)
+/** NETWORK_NOPREFIXROUTE has no effect, and does not reach the agent. */
+const isAgentSetting = (name: string) =>
+  /^(NETWORK_|NIC_WAIT$|PREFLIGHT_)/.test(name) && name !== 'NETWORK_NOPREFIXROUTE'
 const sorted = (names: Iterable<string>) => [...names].sort()
 
 for (const ending of ['md', 'ko.md']) {

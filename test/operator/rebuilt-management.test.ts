@@ -145,9 +145,7 @@ test('objects are applied while Viola does not answer, or a proxy answers for it
   try {
     await rebuilt.apply(first, second)
     await rebuilt.startOperator(proxy.url)
-    await eventually(async () =>
-      assert.match((await rebuilt.config('first')).status?.lastError ?? '', /^ViolaPostError/),
-    )
+    await eventually(async () => assert.match((await rebuilt.config('first')).status?.lastError ?? '', /^ViolaError/))
     hidden = 'reads'
     await eventually(() => assert.ok(posts > 0))
     await eventually(async () =>

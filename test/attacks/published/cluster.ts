@@ -161,7 +161,7 @@ export const clusterAttacks: readonly AttackSection[] = [
           en: 'A config that never ran, edited to be Configured',
           ko: '실행된 적이 없는 config의 상태를 Configured로 수정',
         },
-        failed: { en: 'it stayed Configured, without an agent', ko: '에이전트 없이 Configured로 남았습니다' },
+        failed: { en: 'it stayed Configured, without an agent', ko: 'agent 없이 Configured로 남았습니다' },
         file: 'src/controller/edited-status.test.ts',
         test: 'a config that never ran does not become Configured by an edit',
       },

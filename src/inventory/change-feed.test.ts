@@ -103,9 +103,11 @@ test('listeners that are behind read their pages one after the other, and miss n
   server.reset()
   const texts = (await server.listen(40, '?after=0')).map(textOf)
   await server.store.put(nodes.map(node => ({ ...node, removed: true })))
-  await eventually(() => {
+  const caughtUp = () => {
     for (const text of texts) assert.equal(idsIn(text()).length, 180)
-  })
+  }
+  // Nine tenths of the time are rests, which are longer on a busy machine.
+  await eventually(caughtUp, { within: 120_000 })
   for (const text of texts) assert.equal(new Set(idsIn(text())).size, 180)
   // One page of a listener that is behind, and one for all others.
   assert.ok(server.counts.maxRunning <= 2, `${server.counts.maxRunning} reads at once`)

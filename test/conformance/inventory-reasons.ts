@@ -17,6 +17,7 @@ export interface OldDatabase {
 
 const migration = '0003-reason-names'
 const undoLaterMigrations = [
+  'drop table audit',
   'drop table verdicts',
   'drop table openstack_configs',
   'drop table holdings',
@@ -50,8 +51,8 @@ export function inventoryReasonsConformance(database: OldDatabase): void {
       assert.equal(history.length, reasons.length * entriesPerReason)
       for (const { id, why, before, after } of history) {
         const [old, name] = reasons[(id - 1) % reasons.length] ?? assert.fail()
-        assert.deepEqual(after, record((id - 1) % reasons.length, name, old))
-        assert.deepEqual(before, id <= reasons.length ? undefined : after)
+        assert.deepEqual(withoutRemedies(after), record((id - 1) % reasons.length, name, old))
+        assert.deepEqual(before, id <= reasons.length ? undefined : withoutRemedies(after))
         assert.equal(why, freeText(old))
       }
     })
@@ -67,6 +68,11 @@ export function inventoryReasonsConformance(database: OldDatabase): void {
     await using(database, async () => {})
     assert.deepEqual(await content(database), after, 'a migration that runs again changes nothing')
   })
+}
+
+/** The store adds the remedy of a reason when it reads an entry. */
+function withoutRemedies(entry: unknown): unknown {
+  return JSON.parse(JSON.stringify(entry, (key, value) => (key === 'remedy' ? undefined : value)))
 }
 
 async function using({ open }: OldDatabase, work: (store: Store) => Promise<void>): Promise<void> {

@@ -61,6 +61,20 @@ test('a token becomes a cookie that no script and no other site can use', async 
   assert.equal((await app.inject({ url: reads, headers: { cookie: `x${value}` } })).statusCode, 401)
 })
 
+test('the cookie counts only in requests of our own pages, and in addresses that a person opens', async () => {
+  const [cookie = ''] = (await cookieOf('reader')).split(';')
+  for (const [site, status] of [
+    ['same-origin', 200],
+    ['none', 200],
+    ['same-site', 401],
+    ['cross-site', 401],
+  ] as const) {
+    const headers = { cookie, 'sec-fetch-site': site }
+    assert.equal((await app.inject({ url: reads, headers })).statusCode, status, site)
+    assert.equal((await app.inject({ url: '/v1/session', headers })).statusCode, status, site)
+  }
+})
+
 test('a token without the right to read signs nobody in', async () => {
   for (const [payload, status] of [
     [{}, 400],

@@ -13,11 +13,14 @@ export function bearerTokenIn(authorization: string | undefined): string | undef
 
 /**
  * The cookie counts for reads only: whatever changes something needs the token itself, which a page of another site does not
- * have.
+ * have. SameSite lets pages of other ports and hosts of the domain send it: it counts only if a page of this server asks, or a
+ * person.
  */
 export function tokenIn({ method, headers }: FastifyRequest): string | undefined {
   if (headers.authorization !== undefined || (method !== 'GET' && method !== 'HEAD'))
     return bearerTokenIn(headers.authorization)
+  const { 'sec-fetch-site': from = 'none' } = headers
+  if (from !== 'same-origin' && from !== 'none') return undefined
   const cookies = (headers.cookie ?? '').split(';').map(one => one.trim())
   return cookies.find(one => one.startsWith(`${cookieName}=`))?.slice(cookieName.length + 1) || undefined
 }

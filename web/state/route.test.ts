@@ -19,6 +19,12 @@ test('an unknown address opens the overview', () => {
   for (const hash of ['', '#', '#/', '#/nowhere', '#/%zz']) assert.equal(routeFrom(hash).screen, 'overview', hash)
 })
 
+test('an address shows no invisible characters either', () => {
+  const name = encodeURIComponent('worker\u202egnp')
+  const { providerId, nodeName, query } = routeFrom(`#/nodes/${name}/${name}?q=${name}`)
+  assert.deepEqual([providerId, nodeName, query['q']], Array(3).fill('worker\ufffdgnp'))
+})
+
 test('a node can be addressed by its name alone', () => {
   assert.deepEqual(routeFrom('#/nodes/worker-1'), { screen: 'nodes', query: {}, nodeName: 'worker-1' })
 })

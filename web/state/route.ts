@@ -1,6 +1,8 @@
 /**
  * The screen and its filters, kept in the fragment of the address so that any file server can serve the page. Pure.
  */
+import { shownText } from './shown.ts'
+
 export const screens = ['overview', 'matrix', 'nodes', 'topology', 'deviations', 'ports', 'history'] as const
 export type Screen = (typeof screens)[number]
 
@@ -18,7 +20,7 @@ export function routeFrom(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?')
   const [first = '', ...rest] = path.split('/').map(decode)
   const screen = screens.find(each => each === first) ?? 'overview'
-  const query = Object.fromEntries(new URLSearchParams(search))
+  const query = Object.fromEntries([...new URLSearchParams(search)].map(([name, value]) => [name, shownText(value)]))
   const { asof } = query
   const snapshot = asof && snapshotScreens.has(screen) && !Number.isNaN(Date.parse(asof)) ? { asof } : {}
   if (screen !== 'nodes') return { screen, query, ...snapshot }
@@ -49,9 +51,10 @@ export function linkToNode({ providerId, nodeName }: { providerId: string; nodeN
   return `#/nodes/${path}${nic ? `?nic=${encodeURIComponent(nic)}` : ''}`
 }
 
-function decode(part: string): string {
+/** A link comes from anybody. */
+export function decode(part: string): string {
   try {
-    return decodeURIComponent(part)
+    return shownText(decodeURIComponent(part))
   } catch {
     return part
   }

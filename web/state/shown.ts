@@ -3,4 +3,6 @@
  */
 
 /** Names come from clouds: marks of the writing direction and other invisible characters would change what a person reads. */
-export const parseShown = <T>(text: string): T => JSON.parse(text.replace(/[\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')) as T
+export const shownText = (text: string) => text.replace(/[\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
+
+export const parseShown = <T>(text: string): T => JSON.parse(shownText(text)) as T

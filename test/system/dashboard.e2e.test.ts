@@ -249,7 +249,7 @@ test('no screen has an accessibility violation', async () => {
 
 test('experience M14: no screen is wider than a phone, and each has its tab, its list and its filters', async () => {
   const phone = await browser.open(system.sandbox.urls['dashboard'] ?? '', {
-    viewport: { width: 390, height: 844 },
+    viewport: { width: 360, height: 780 },
     hasTouch: true,
     isMobile: true,
   })
@@ -266,8 +266,9 @@ test('experience M14: no screen is wider than a phone, and each has its tab, its
       await phone.page.evaluate(`location.hash = '#/${screen}'`)
       await phone.page.locator('main h1').waitFor()
       await soon(async () =>
-        assert.equal(await phone.page.evaluate('document.scrollingElement.scrollWidth'), 390, screen),
+        assert.equal(await phone.page.evaluate('document.scrollingElement.scrollWidth'), 360, screen),
       )
+      await soon(async () => assert.deepEqual(await accessibilityViolations(phone.page), [], `on #/${screen}`))
       await phone.picture(`phone-${screen.split('/')[0] || 'overview'}`)
     }
     const shown = (selector: string) => phone.page.locator(selector).first().isVisible()

@@ -119,9 +119,9 @@ function SubnetList({ subnets }: { subnets: readonly Subnet[] }) {
       <summary>{t('topology.asList')}</summary>
       {subnets.map(({ key, network, attachments }) => (
         <section key={key}>
-          <h3 class="mono">
+          <h2 class="mono">
             {network} <span class="dim">{t('count.nics', { n: attachments.length })}</span>
-          </h3>
+          </h2>
           <ul>
             {worstNicsFirst(attachments)
               .slice(0, 60)

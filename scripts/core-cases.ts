@@ -20,6 +20,7 @@ const ofServers: Readonly<Record<string, Selection | undefined>> = {
   'src/controller/scale.e2e.test.ts': { only: '^killing the leader' },
   'src/inventory/postgres.e2e.test.ts': { except: '^after a failover' },
   'src/viola/real.e2e.test.ts': { except: '^(a POST of 500 nodes|a real API server accepts every body)' },
+  'test/attacks/browser.e2e.test.ts': { except: '^(names .* in ko-KR|a page .* of localhost)' },
   'test/chaos/chaos.e2e.test.ts': undefined,
   'test/chaos/truth.e2e.test.ts': undefined,
   'test/conformance/cloud.real.e2e.test.ts': undefined,

@@ -1,6 +1,7 @@
 /** Attacks on HTTP APIs, the dashboard, databases, certificates and clocks. */
 import type { AttackSection } from './section.ts'
 
+const browser = 'test/attacks/browser.e2e.test.ts'
 const expired = 'test/attacks/expired-certificates.test.ts'
 
 export const apiAttacks: readonly AttackSection[] = [
@@ -73,6 +74,42 @@ export const apiAttacks: readonly AttackSection[] = [
         },
         file: 'src/server/security-headers.test.ts',
         test: 'every answer has nosniff and cannot be framed, and /docs may load nothing but its own style',
+      },
+      {
+        about: {
+          en: 'Names that are code, in a browser, on every screen of the dashboard',
+          ko: '브라우저에서 대시보드의 모든 화면에 나오는, 코드로 된 이름',
+        },
+        failed: {
+          en: 'none ran; a name in an address kept its invisible characters',
+          ko: '실행된 것은 없었고, 주소 속 이름에는 보이지 않는 문자가 남았습니다',
+        },
+        file: browser,
+        test: 'names that are code are text on every screen, in … … the content security policy',
+      },
+      {
+        about: {
+          en: 'Forms, images, frames and streams of another site or port, in the browser of a user',
+          ko: '사용자의 브라우저에서 다른 사이트나 포트의 양식, 이미지, 프레임, 스트림',
+        },
+        failed: {
+          en: 'nothing was readable, but the cookie counted in requests of another port, which could hold event streams',
+          ko: '읽을 수 있는 것은 없었지만, 다른 포트의 요청에도 쿠키가 인정되어 이벤트 스트림을 점유할 수 있었습니다',
+        },
+        file: browser,
+        test: 'a page of another port of … reads, changes and frames nothing with the cookie of the user',
+      },
+      {
+        about: {
+          en: 'The token of a sign-in link, searched for in the page',
+          ko: '페이지에서 찾는 로그인 링크의 토큰',
+        },
+        failed: {
+          en: 'it stayed in the address of an open page, and scripts could read it in the timing of the page',
+          ko: '열려 있던 페이지의 주소에 남았고, 스크립트가 페이지의 타이밍에서 읽을 수 있었습니다',
+        },
+        file: browser,
+        test: 'the token of a link leaves the address at once, on a new page and on an open one, and is no part of any URL',
       },
       {
         about: { en: 'Formulas in a CSV, also with full-width signs', ko: '전각 기호를 포함한 CSV의 수식' },

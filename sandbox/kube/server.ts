@@ -63,7 +63,7 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
   const podLogs: PodLogs = (...which) => logs(...which)
   const handlerOptions: HandlerOptions = { cluster, tokens, log, podLogs }
   const handler = createHandler(handlerOptions)
-  const faults: KubeFaults = { unreachable: false, conflicts: false }
+  const faults: KubeFaults = { unreachable: false, conflicts: false, readOnly: [] }
   const server = createServer({ cert, key, keepAliveTimeout: 90_000, requestTimeout: 0 }, withFaults(faults, handler))
   server.on('upgrade', servePortForward(handlerOptions))
   await new Promise<void>((resolve, reject) => {

@@ -10,7 +10,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Caches } from './caches.ts'
 import { readyReasonOf } from './plan/config-status.ts'
-import type { RefusedWrites } from './refused-writes.ts'
+import type { RefusedWrites } from '../kube/refused-writes.ts'
 
 export interface HealthOptions {
   caches: Caches

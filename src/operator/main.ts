@@ -12,6 +12,7 @@ import { createEventRecorder } from '../kube/events.ts'
 import { createInformer } from '../kube/informer.ts'
 import { keyOf } from '../kube/keys.ts'
 import { runLeaderElection } from '../kube/leader.ts'
+import { createRefusedWrites } from '../kube/refused-writes.ts'
 import { createOpenStackClouds } from '../openstack/clouds.ts'
 import type { Environment } from '../runtime/env.ts'
 import { openAccess } from '../server/access.ts'
@@ -28,6 +29,7 @@ import { claimsOf } from './claims.ts'
 import { cloudAccess } from './cloud-access.ts'
 import { type ProcessSettings, processSettingsFrom } from './config.ts'
 import { createConfigWatch } from './config-watch.ts'
+import { configWriter } from './config-writes.ts'
 import type { CredentialSources } from './credentials.ts'
 import { createDeliveries } from './deliveries.ts'
 import { dryRun } from './dry-run.ts'
@@ -151,8 +153,10 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     }
   }
   const fairShare = createFairShare(settings.OPERATOR_WORKERS, waker.wakeForStatus)
+  const refused = createRefusedWrites()
+  const writer = configWriter(kube, refused)
   const deliveries = createDeliveries({
-    kube,
+    kube: writer,
     find: configs.get,
     records: [
       deliveredStore.listOf,
@@ -161,7 +165,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   })
   const deps: ReconcileDeps = {
     env,
-    kube,
+    kube: writer,
     openCloud: (user, config, syncSettings, credentials) =>
       clouds.open({ user, ...cloudAccess(config, syncSettings, credentials) }),
     violaClients,
@@ -221,13 +225,16 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     planLimit: createPlanLimit(),
   }
   let leading: Controller | undefined
+  // Without leadership or objects, nothing will be written that shows that it is no longer refused.
+  const writes = () => (leading && configs.list().length > 0 ? refused.problem() : undefined)
+  const missing = () => [...configs.missing(), ...[writes()].filter(problem => problem !== undefined)]
   const metricsText = () => {
     setLeaderMetrics(exposition, leading, configs.missing())
     metrics.collect()
     return exposition.text()
   }
   const app = createOperatorApp({
-    ...{ ...apiDeps, access: apiAccess, log, ready: configs.missing, isLeader: () => leading !== undefined },
+    ...{ ...apiDeps, access: apiAccess, log, ready: missing, isLeader: () => leading !== undefined },
     metrics: { ...exposition, text: metricsText },
   })
   onApi?.(apiDeps)

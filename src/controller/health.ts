@@ -4,13 +4,13 @@
 import type { FastifyInstance } from 'fastify'
 import { formatDuration } from '../contract/duration.ts'
 import { states } from '../contract/node-config.ts'
+import type { RefusedWrites } from '../kube/refused-writes.ts'
 import { createApp } from '../server/server.ts'
 import { type QueueLoad, setLeaderMetrics } from '../telemetry/leader-metrics.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Caches } from './caches.ts'
 import { readyReasonOf } from './plan/config-status.ts'
-import type { RefusedWrites } from '../kube/refused-writes.ts'
 
 export interface HealthOptions {
   caches: Caches

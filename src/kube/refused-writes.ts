@@ -2,8 +2,9 @@
  * Whether the API server refuses what the controller writes. Its caches do not show that: without its rights to write, a
  * controller reads everything and does nothing.
  */
-import { isForbidden } from './errors.ts'
+
 import { messageOf } from '../runtime/errors.ts'
+import { isForbidden } from './errors.ts'
 
 export interface RefusedWrites {
   /** After a reconcile that wrote something. */

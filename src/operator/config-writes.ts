@@ -1,6 +1,6 @@
 /**
  * How the operator writes OpenstackConfigs: it notes whether the API server refuses that. Without the right to write their
- * status it delivers nothing to a new object, and forgets on hold removals of the others.
+ * status it delivers nothing to a new object, and cannot keep removals on hold across a restart.
  */
 import type { KubeClient } from '../kube/client.ts'
 import type { RefusedWrites } from '../kube/refused-writes.ts'

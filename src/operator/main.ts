@@ -43,6 +43,7 @@ import { createLocks } from './locks.ts'
 import { createOperatorMetrics } from './metrics.ts'
 import { createNodeWatch } from './node-watch.ts'
 import { createObjectEvents } from './object-events.ts'
+import { createOwnStatuses } from './own-status.ts'
 import { createPendingDeletions } from './pending-deletions.ts'
 import { createPlanLimit } from './plan-limit.ts'
 import { openPolicy } from './policy.ts'
@@ -155,6 +156,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const fairShare = createFairShare(settings.OPERATOR_WORKERS, waker.wakeForStatus)
   const refused = createRefusedWrites()
   const writer = configWriter(kube, refused)
+  const ownStatuses = createOwnStatuses()
   const deliveries = createDeliveries({
     kube: writer,
     find: configs.get,
@@ -183,6 +185,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       waker.takeWakes(key)
       fairShare.forget(key)
       deliveries.forget(key)
+      ownStatuses.forget(key)
       metrics.forget(key)
     },
     locks: createLocks(),
@@ -200,6 +203,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     repeatedReads,
     ...(maxSyncMs !== undefined && { maxSyncMs }),
     objectEvents: createObjectEvents(eventRecorder),
+    ownStatuses,
     claims: (providerId, source) =>
       claimsOf(configs.list(), policy, { providerId, source, selectedVms: planner.selectedVms }),
     now,
@@ -245,6 +249,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     await configs.start(signal)
     const lead = async (leaderSignal: AbortSignal) => {
       deps.records.restart()
+      ownStatuses.clear()
       for (const rule of policy.missingRules(configs.list()))
         log.warn('namespace without a rule: its OpenstackConfigs are not served', { add: rule })
       const controller = runController({

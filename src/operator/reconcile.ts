@@ -23,6 +23,7 @@ import { isUnavailable } from './events/cloud-events.ts'
 import type { Acquired, FairShare } from './fair-share.ts'
 import type { InspectContext, Inspection } from './inspect.ts'
 import type { ObjectEvents } from './object-events.ts'
+import type { OwnStatuses } from './own-status.ts'
 import { nextStatus } from './status.ts'
 import { storedPlanOf } from './stored-plan.ts'
 import { type SyncDeps, type SyncResult, sync, withTimeLimit } from './sync.ts'
@@ -37,6 +38,7 @@ export interface ReconcileDeps extends SyncDeps {
   env: Environment
   kube: Pick<KubeClient, 'get' | 'patch' | 'patchStatus' | 'raw'>
   objectEvents: ObjectEvents
+  ownStatuses: OwnStatuses
   /** Drops everything that is kept for a deleted object. */
   forget: (key: string) => void
   /** Whether a person requested a fresh read since the last call. */
@@ -112,7 +114,8 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     const at = parseKey(key)
     const isAdmitted = deps.policy.admits(found)
     // An object that was never served can be deleted at once. One that is no longer served keeps no connection.
-    const config = isAdmitted ? await withFinalizer(found, deps.kube) : found
+    const stored = isAdmitted ? await withFinalizer(found, deps.kube) : found
+    const config = deps.ownStatuses.of(stored)
     if (!isAdmitted) {
       deps.cloudEvents.forget(key)
       deps.nodeWatch.forget(key)
@@ -174,7 +177,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       nextSyncMs: next,
     }
     await noteAudit()
-    await trace.timed('status', () => writeStatus(config, outcome))
+    await trace.timed('status', () => writeStatus(outcome))
     // The next object of this cloud is delivered while the inventory stores this one.
     worker.leaveCloud()
     await trace.timed('record', () => deps.records.flush(log, result && verdictsOf(config, result)))
@@ -200,11 +203,13 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       }
     }
 
-    async function writeStatus(object: OpenstackConfig, outcome: SyncOutcome): Promise<void> {
-      const status = nextStatus(object.status, outcome, deps.now(), intervals.pollSlowMs)
-      if (!status) return
+    async function writeStatus(outcome: SyncOutcome): Promise<void> {
+      const next = nextStatus(config.status, outcome, deps.now(), intervals.pollSlowMs)
+      const status = next ?? config.status ?? {}
+      deps.ownStatuses.writing(stored, status)
+      if (!next && config === stored) return
       try {
-        await deps.kube.patchStatus(openstackConfigs, at, mergePatch(object.status ?? {}, status))
+        await deps.kube.patchStatus(openstackConfigs, at, mergePatch(stored.status ?? {}, status))
       } catch (error) {
         if (!isNotFound(error)) throw error
       }

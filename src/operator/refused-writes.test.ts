@@ -25,7 +25,11 @@ beforeEach(async () => {
 afterEach(() => environment.close())
 
 function attach(): void {
-  setPortStatus(environment.cloudState, addPort(environment.cloudState, { server: worker, subnet: storage }).id, 'ACTIVE')
+  setPortStatus(
+    environment.cloudState,
+    addPort(environment.cloudState, { server: worker, subnet: storage }).id,
+    'ACTIVE',
+  )
 }
 
 const start = () => environment.startOperator({ RABBITMQ_EVENTS_ENABLED: 'false' })

@@ -26,8 +26,11 @@ export function createConfigWatch(informers: readonly Informer<OpenstackConfig>[
   const forced = new Set<string>()
 
   function wake(controller: Controller, { type, object, old }: Change<OpenstackConfig>): void {
-    if (type === 'updated' && old && !isRelevantChange(old, object)) return
+    // The informer found that the API server was restored. What was read since then may not fit the objects any more.
+    const isRestored = type === 'updated' && old === object
+    if (type === 'updated' && old && !isRestored && !isRelevantChange(old, object)) return
     const key = keyOf(object)
+    if (isRestored) forced.add(key)
     const { forceReconcile } = openstackConfigAnnotations
     const value = object.metadata.annotations?.[forceReconcile]
     if (old && value !== undefined && value !== old.metadata.annotations?.[forceReconcile]) forced.add(key)

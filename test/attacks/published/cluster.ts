@@ -52,6 +52,21 @@ export const clusterAttacks: readonly AttackSection[] = [
         file: 'src/controller/health.test.ts',
         test: 'a controller whose writes are refused is not ready, until one succeeds',
       },
+      {
+        about: { en: 'Rights that are deleted while the operator runs', ko: 'operator 실행 중 권한 삭제' },
+        failed: { en: '/readyz stayed 200', ko: '/readyz가 계속 200이었습니다' },
+        file: 'src/operator/refused-writes.test.ts',
+        test: 'an operator that may not write OpenstackConfigs is not ready, goes on with the NICs of known ones, and recovers',
+      },
+      {
+        about: { en: 'A forged status of an OpenstackConfig', ko: '위조한 OpenstackConfig 상태' },
+        failed: {
+          en: 'a used approval removed a NIC again, and a move began that nobody asked for',
+          ko: '이미 쓴 승인으로 NIC이 다시 제거되고, 아무도 요청하지 않은 이동이 시작되었습니다',
+        },
+        file: 'src/operator/edited-status.test.ts',
+        test: 'a forged status removes and moves nothing, and is put right: …',
+      },
     ],
   },
   {
@@ -68,6 +83,15 @@ export const clusterAttacks: readonly AttackSection[] = [
         },
         file: 'src/kube/restore.e2e.test.ts',
         test: 'an informer that kept running sees the restored objects, and that they were restored',
+      },
+      {
+        about: { en: 'The same under a running operator', ko: '실행 중인 operator에 같은 공격' },
+        failed: {
+          en: 'objects that were the same in the backup were not synced',
+          ko: '백업에서 그대로인 오브젝트는 동기화되지 않았습니다',
+        },
+        file: 'src/operator/config-watch.test.ts',
+        test: 'after a restore of the API server every object is synced from fresh reads, also one that did not change',
       },
       {
         about: { en: 'A watch that says nothing any more', ko: '아무것도 보내지 않는 watch' },

@@ -182,8 +182,12 @@ function runAll(installation: Installation): Promise<PromiseSettledResult<unknow
   return Promise.allSettled(Object.values(scenarios).map(scenario => scenario(installation)))
 }
 
-/** An apply that creates an object needs both rights. The audit log shows it as a patch. */
-function rightsUsed(requests: readonly AuditedRequest[]): Set<string> {
+/**
+ * An apply that creates an object needs both rights. The audit log shows it as a patch. Every account may read discovery, which
+ * has no resource.
+ */
+function rightsUsed(all: readonly AuditedRequest[]): Set<string> {
+  const requests = all.filter(({ resource }) => resource !== '')
   const created = requests.filter(({ verb, code }) => verb === 'patch' && code === 201)
   return new Set([
     ...requests.map(permissionOf),

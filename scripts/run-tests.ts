@@ -28,7 +28,7 @@ export interface Run {
 
 export const quick: Run = {
   testTimeout: 120_000,
-  fileTimeout: 5 * 60_000,
+  fileTimeout: 8 * 60_000,
   // Most files wait for timers and processes most of the time.
   workers: 2 * availableParallelism() + 1,
   print: console.log,

@@ -77,7 +77,7 @@ test('a failing Neutron and a lost role remove nothing, and new ports wait', asy
   faults.failing = []
   faults.roleLost = true
   const calls = system.sandbox.cloud.calls().neutron
-  await eventually(() => assert.ok(system.sandbox.cloud.calls().neutron > calls + 8), { within: 30_000 })
+  await eventually(() => assert.ok(system.sandbox.cloud.calls().neutron > calls + 8), { within: 60_000 })
   faults.roleLost = false
   assert.deepEqual(await system.nodeState(node), before)
   system.attach({ vm: node, subnet: 'storage' })

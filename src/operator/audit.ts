@@ -38,11 +38,11 @@ export async function auditOf(
   ]
 }
 
-export function auditOfDeletion(config: OpenstackConfig, at: string): AuditWrite {
+export function auditOfDeletion(config: OpenstackConfig, at: string, areKept: boolean): AuditWrite {
   return {
     ...{ at, action: 'config.delete', object: auditName(keyOf(config), 507), providerId: providerIdOf(config) },
     ...{ caller: '', proof: 'unknown', source: 'object' },
-    outcome: config.spec.deletionPolicy === 'Retain' ? 'interfaces kept' : 'interfaces removed',
+    outcome: areKept ? 'interfaces kept' : 'interfaces removed',
   }
 }
 

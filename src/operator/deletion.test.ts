@@ -8,7 +8,7 @@ import {
   openstackConfigFinalizer,
 } from '../contract/openstack-config.ts'
 import type { VerdictWrite } from '../contract/operator-api.ts'
-import { silent } from '../telemetry/log.ts'
+import { type Log, silent } from '../telemetry/log.ts'
 import { type DeletionDeps, release } from './deletion.ts'
 import { createDeliveries, type DeliveriesOptions } from './deliveries.ts'
 import { createLocks } from './locks.ts'
@@ -63,6 +63,7 @@ async function releaseAfter(given: Given = {}) {
   const patches: unknown[] = []
   const statuses: OpenstackConfigStatus[] = []
   const verdicts: VerdictWrite[] = []
+  const outcomes: unknown[] = []
   const now = () => new Date(deletedAt + minutes * 60_000 + seconds * 1_000)
   const store = { list: async () => [], put: async () => {}, remove: async () => {} }
   const violaClients = createViolaClients({ store })
@@ -95,10 +96,14 @@ async function releaseAfter(given: Given = {}) {
     violaClients,
     now,
   } as unknown as DeletionDeps
-  const requeue = await release(config, deps, { log: silent, signal: new AbortController().signal })
+  const log: Log = {
+    ...silent,
+    info: (message, facts) => void (message === 'audit' && outcomes.push(facts?.['outcome'])),
+  }
+  const requeue = await release(config, deps, { log, signal: new AbortController().signal })
   await violaClients.close()
   const conditions = statuses.flatMap(status => status.conditions ?? [])
-  return { requeue, events, patches, statuses, conditions, verdicts }
+  return { requeue, events, patches, statuses, conditions, verdicts, outcomes }
 }
 
 const gone = [{ metadata: { finalizers: ['somebody/else'] } }]
@@ -265,3 +270,13 @@ test('with the annotation that approves removals, an object that is deleted with
   const { events } = await releaseAfter({ config, verbs: ['get', 'delete'] })
   assert.match(events.join(), /^RemovalPending: viola: GET /)
 })
+
+const outcomes: [what: string, given: Given, outcome: string][] = [
+  ['its interfaces stay with its CRD', { verbs: ['get', 'delete'] }, 'interfaces kept'],
+  ['the operator gave up', { minutes: 15 }, 'interfaces kept'],
+  ['nothing was delivered', { config: aConfig({}, failed) }, 'interfaces removed'],
+]
+for (const [what, given, outcome] of outcomes)
+  test(`the audit says what became of the interfaces: ${what}`, async () => {
+    assert.deepEqual((await releaseAfter(given)).outcomes, [outcome])
+  })

@@ -62,13 +62,15 @@ export async function release(
 ): Promise<Requeue | undefined> {
   if (!config.metadata.finalizers?.includes(openstackConfigFinalizer)) return undefined
   const givesUp = deps.now().getTime() >= deadlineOf(config).getTime()
-  if (config.spec.deletionPolicy !== 'Retain') {
+  let areKept = config.spec.deletionPolicy === 'Retain'
+  if (!areKept) {
     const isKnown = await deps.deliveries.mayHaveDelivered(config).catch(() => true)
     const settlesIn = Date.parse(config.metadata.deletionTimestamp ?? '') + definitionSettleMs - deps.now().getTime()
     if (isKnown && settlesIn > 0) return { after: Math.min(settlesIn, definitionSettleMs) }
     const left = await removeInterfaces(config, deps, context, isKnown)
-    if (left && !givesUp) return wait(config, deps, context, left)
-    if (left) {
+    areKept = left !== undefined
+    if (left && left !== 'kept') {
+      if (!givesUp) return wait(config, deps, context, left)
       const message = gaveUpText(config, left.problem, left.remains)
       deps.objectEvents.warn(config, 'RemovalPending', message)
       context.log.warn('deletion gave up', { problem: left.problem, remains: left.remains })
@@ -80,7 +82,7 @@ export async function release(
     await report(config, deps, verdictsPendingText(config))
     return { after: retryMs }
   }
-  const entry = auditOfDeletion(config, deps.now().toISOString())
+  const entry = auditOfDeletion(config, deps.now().toISOString(), areKept)
   context.log.info('audit', entry)
   deps.records.noteAudit(entry)
   await deps.records.flush(context.log)
@@ -124,19 +126,19 @@ async function report(config: OpenstackConfig, deps: DeletionDeps, message: stri
   }
 }
 
-/** Undefined if nothing is left. */
+/** Undefined if nothing is left, `kept` if the interfaces stay on purpose. */
 async function removeInterfaces(
   config: OpenstackConfig,
   deps: DeletionDeps,
   { log, signal: parent }: Context,
   isKnown: boolean,
-): Promise<Left | undefined> {
+): Promise<Left | 'kept' | undefined> {
   const signal = withTimeLimit(parent, isKnown ? deps.maxSyncMs : undeliveredMs)
   const listed: { remains: Remains } = { remains: undefined }
   try {
     if (isKnown && (await isDeletedWithDefinition(config, deps))) {
       deps.objectEvents.warn(config, 'InterfacesRetained', keptText)
-      return undefined
+      return 'kept'
     }
     const problems = await removeListed(config, deps, { log, signal }, listed)
     return problems.length > 0 ? { problem: problems.join('; '), remains: listed.remains } : undefined

@@ -4,7 +4,7 @@
  *
  * Pure. A match that the agent cannot evaluate counts as a match.
  */
-import type { DesiredNic } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
 import type { FileState, Link, Observed } from './observed.ts'
 import { macAddressIn } from './ownership.ts'
 import type { Paths } from './paths.ts'

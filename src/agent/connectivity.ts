@@ -2,11 +2,12 @@
  * Measures connectivity before and after a change and compares the two: the node's gateways, the API server, and the
  * gateway or a peer of each NIC. Every target that replied before the change must reply after it.
  */
+
 import { parseIp } from '../contract/address.ts'
 import type { Failure, Failures } from './apply.ts'
 import type { Settings } from './config.ts'
 import type { AgentContext } from './context.ts'
-import type { DesiredNic } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
 import { type NeighbourReplies, type ProbeTarget, probeNeighbours, repliesIn, targetKey } from './neighbour-probe.ts'
 import { type Address, linkByIndex, type Observed } from './observed.ts'
 import type { Plan } from './plan.ts'

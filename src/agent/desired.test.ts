@@ -1,10 +1,12 @@
 /** From a request to the desired state of a NIC. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Interface } from '../contract/interfaces.ts'
 import { aLink, anInterface, macOf, nodeWithBothFamilies, settingsFrom } from './agent.fixture.ts'
 import { routeText, ruleText } from './change.ts'
-import { altnameOf, type DesiredNic, desiredNics, hasMacAltname } from './desired.ts'
+import { altnameOf, desiredNics, hasMacAltname } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
 
 const desired = (interfaces: readonly Interface[], env: Record<string, string> = {}) =>
   desiredNics(interfaces, settingsFrom(env), nodeWithBothFamilies)

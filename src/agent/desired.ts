@@ -3,43 +3,20 @@
  *
  * Pure.
  */
+
 import { bitsOf, type Cidr, contains, formatIp, type Ip, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import { nicRoutes } from '../contract/nic-routes.ts'
 import { type Neighbourhood, packetSources } from '../contract/packet-sources.ts'
 import { mainMetricOf, nicTable, slotMark } from '../contract/routing-scheme.ts'
-import { type AddressSpec, familyOf, type RouteSpec, type RuleSpec } from './change.ts'
+import { familyOf, type RouteSpec } from './change.ts'
 import type { Settings } from './config.ts'
+import type { DesiredNic } from './desired-nic.ts'
 import type { MarkedNic } from './nftables.ts'
 import type { NodeNetworks } from './node-networks.ts'
 import { type Link, protocolStatic, tableMain } from './observed.ts'
 import { nicRules } from './policy-routing.ts'
-import { type ExpectedLookup, expectedLookups, lookupTargets } from './route-lookups.ts'
-
-export interface DesiredNic {
-  index: number
-  name: string
-  macAddress: string
-  portId?: string
-  mtu?: number
-  table: number
-  addresses: AddressSpec[]
-  /** Of the connected route of an address that has one. */
-  prefixMetric: number
-  routes: RouteSpec[]
-  rules: RuleSpec[]
-  sysctls: Record<string, string>
-  acceptRa: boolean
-  /** Networks that the main table does not reach by the NIC. */
-  onlyBound: { network: string; because: string }[]
-  /** Which packets get its mark. */
-  marked: MarkedNic
-  /** Which way packets must take. */
-  lookups: ExpectedLookup[]
-  altname?: string
-  /** udev gives NICs of this host an altname with their MAC address, as it does by default since systemd 256. */
-  macAltname?: true
-}
+import { expectedLookups, lookupTargets } from './route-lookups.ts'
 
 /** IPv6 has no metric 0: the kernel uses this one instead. */
 const defaultMetric6 = 1024

@@ -3,8 +3,9 @@
  *
  * Pure.
  */
+
 import { type AddressSpec, connectedTo, type RouteSpec, type RuleSpec, routeText, ruleKey, ruleText } from './change.ts'
-import type { DesiredNic } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
 import { type ObservedRule, protocolKernel, tableMain } from './observed.ts'
 
 /** A connected route from NetworkManager or the kernel stays. Where NetworkManager adds it at boot, ours is the same. */

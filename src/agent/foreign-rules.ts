@@ -3,8 +3,9 @@
  *
  * Pure.
  */
+
 import { ruleText } from './change.ts'
-import type { DesiredNic } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
 import type { Observed } from './observed.ts'
 import { namesRule } from './owned-rules.ts'
 import type { OwnedNic } from './ownership.ts'

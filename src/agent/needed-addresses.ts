@@ -4,10 +4,11 @@
  *
  * Pure.
  */
+
 import { canonical, contains, hostPart, networkOf, parseCidr, parseIp } from '../contract/address.ts'
 import type { NodeAddress } from '../contract/agent-input.ts'
 import { isLoopback } from '../contract/special-addresses.ts'
-import type { DesiredNic } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
 import { type FileState, type Link, linkByIndex, type Observed } from './observed.ts'
 import { isKernelTable } from './records.ts'
 

@@ -3,10 +3,11 @@
  *
  * Pure.
  */
+
 import { interfaceName } from '../contract/interfaces.ts'
 import { type Change, familyOf, routeText, ruleText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
-import type { DesiredNic } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
 import { isReadByNetworkManager } from './detect.ts'
 import { equivalentAddress, equivalentRoute, equivalentRule } from './equivalent.ts'
 import { isLinkLocalRoute, linkLocalRouteIn, managerMetric } from './link-local.ts'

@@ -4,10 +4,12 @@
  *
  * Pure. The record of the node names what multinic has set; a rule or route that it does not name is foreign.
  */
+
 import { type Family, parseCidr } from '../contract/address.ts'
 import { isOurPriority, primaryTable } from '../contract/routing-scheme.ts'
 import { type Change, describeChange, familyOf, type RouteSpec, type RuleSpec, routeText, ruleText } from './change.ts'
 import type { Settings } from './config.ts'
+import type { Difference } from './difference.ts'
 import { nftTable } from './nftables.ts'
 import { changesBetween, type NicState, routeSpec, ruleSpec } from './nic-state.ts'
 import { nodeFiles, nodeRecordPath } from './node-files.ts'
@@ -27,7 +29,6 @@ import { sharedRules } from './policy-routing.ts'
 import { type NodeRecord, parseNodeRecord } from './records.ts'
 import { sharedFiles } from './render/node.ts'
 import type { Unit } from './unit.ts'
-import type { Difference } from './verify.ts'
 
 export interface DesiredNode {
   rules: RuleSpec[]

@@ -6,7 +6,7 @@
  *
  * Pure.
  */
-import type { DesiredNic } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
 import type { MarkedNic } from './nftables.ts'
 import { tableMain } from './observed.ts'
 import type { OwnedNic } from './ownership.ts'

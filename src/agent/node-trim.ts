@@ -2,9 +2,11 @@
  * The end of a pass: removes from the state that all NICs share what only the pass needed. That is what NICs had before it, or
  * what was requested for NICs that failed.
  */
+
 import { applyUnits, type Failures } from './apply.ts'
 import type { Change } from './change.ts'
 import type { AgentContext } from './context.ts'
+import { summarize } from './difference.ts'
 import { writeJournal } from './journal.ts'
 import { type DesiredNode, nodeDifferences, nodeGroup } from './node-routing.ts'
 import type { Observed } from './observed.ts'
@@ -12,7 +14,6 @@ import { observeNode, planNode } from './pass-view.ts'
 import { rollBack } from './rollback.ts'
 import { commitAll, stageAll } from './staging.ts'
 import { withPurpose } from './unit.ts'
-import { summarize } from './verify.ts'
 
 /** `observed` has the records of the NICs as they are now; `failed` are the indexes that count with their records alone. */
 export async function trimNode(

@@ -1,10 +1,12 @@
 /**
  * What one pass over the node came to. The report is made from the results of all passes.
  */
+
 import { onlyBound, pastMarks, withoutMarks } from '../contract/routing-messages.ts'
 import type { Failure, Failures } from './apply.ts'
 import { filesThatLose, foreignFiles, unreadable } from './boot-order.ts'
 import type { AgentContext } from './context.ts'
+import { summarize } from './difference.ts'
 import { fileChangesOf } from './files.ts'
 import { nodeDifferences, nodeGroup } from './node-routing.ts'
 import type { Observed } from './observed.ts'
@@ -14,7 +16,7 @@ import type { Plan } from './plan.ts'
 import { filesFor } from './render/files.ts'
 import { describeTakeOver, whyNotHandedOver } from './take-over.ts'
 import { applyUnitOf, type Unit } from './unit.ts'
-import { differences, fileDifferences, summarize } from './verify.ts'
+import { differences, fileDifferences } from './verify.ts'
 
 export interface PassResult {
   plan: Plan

@@ -3,10 +3,12 @@
  *
  * Pure. When nothing has to change, the list of units is empty (G5).
  */
+
 import type { Interface } from '../contract/interfaces.ts'
 import { type RuleSpec, ruleText } from './change.ts'
 import type { BackendKind, Settings } from './config.ts'
-import { altnameOf, type DesiredNic, desiredNics, hasMacAltname } from './desired.ts'
+import { altnameOf, desiredNics, hasMacAltname } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
 import { type Backend, detectBackend } from './detect.ts'
 import { type ForeignRules, foreignRulesOf } from './foreign-rules.ts'
 import { isLeftByManager, isRouteLeftByManager } from './link-local.ts'

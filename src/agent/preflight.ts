@@ -3,6 +3,7 @@
  *
  * Pure, and fails closed: a NIC is refused when in doubt. The guards that protect most come first.
  */
+
 import { hostPart, overlaps, parseCidr, parseIp } from '../contract/address.ts'
 import type { NodeAddress } from '../contract/agent-input.ts'
 import { isSameMachine } from '../contract/machine.ts'
@@ -10,7 +11,7 @@ import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import { mentions, winnerAtBoot } from './boot-order.ts'
 import { routeText } from './change.ts'
 import type { Settings } from './config.ts'
-import type { DesiredNic } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
 import type { Backend } from './detect.ts'
 import type { AgentRequest } from './input.ts'
 import { isLinkLocalRoute } from './link-local.ts'

@@ -3,9 +3,10 @@
  *
  * Pure.
  */
+
 import { contains, type Family, parseCidr, parseIp } from '../contract/address.ts'
 import type { ProbeMode, Settings } from './config.ts'
-import type { DesiredNic } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
 import type { ProbeTarget } from './neighbour-probe.ts'
 import type { Observed, ObservedRoute } from './observed.ts'
 

@@ -22,23 +22,9 @@ import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import { unexpectedWay } from '../contract/routing-messages.ts'
 import { defaultLength } from '../contract/routing-scheme.ts'
 import { familyOf, type RouteSpec, type RuleSpec, ruleText } from './change.ts'
+import type { ExpectedLookup, LookupQuery } from './desired-nic.ts'
 import type { NodeNetworks } from './node-networks.ts'
 import { linkByIndex, type Observed, type ObservedRoute, tableLocal, tableMain } from './observed.ts'
-
-/** How the kernel is asked for the way of a packet. */
-interface LookupQuery {
-  from?: string
-  /** Packet mark, as `ip` writes it. */
-  mark?: string
-  to: string
-}
-
-export interface ExpectedLookup extends LookupQuery {
-  /** A route of others in the main table wins if its prefix has this length or a longer one. */
-  minPrefix?: number
-  /** Packets leave by the NIC; `other`: by another device. */
-  by: 'nic' | 'other'
-}
 
 /** A NIC as its lookups need it. */
 interface LookupNic {

@@ -2,10 +2,11 @@
  * One packet of each NIC to its gateway or peer that is routed like those of users: the other probes name the device, which hides
  * a rule or filter of the node that drops the packets.
  */
+
 import { hostPart, parseIp } from '../contract/address.ts'
 import { notSent } from '../contract/routing-messages.ts'
 import type { Settings } from './config.ts'
-import type { DesiredNic } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
 import type { Host } from './host.ts'
 import { nicTargets } from './probe-targets.ts'
 

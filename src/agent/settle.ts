@@ -2,12 +2,13 @@
  * Waits until NICs can be used: the link has a carrier, and the duplicate address detection of the kernel (DAD) has ended.
  * An IPv6 address is tentative until then and sends nothing.
  */
+
 import type { HostContext } from './context.ts'
-import type { DesiredNic } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
+import type { Difference } from './difference.ts'
 import { readIpLists } from './ip-read.ts'
 import { sysctlPath } from './observe.ts'
 import { type Address, type Link, linkByIndex, type Observed, parseLinks } from './observed.ts'
-import type { Difference } from './verify.ts'
 
 export interface SettlingNic {
   nic: DesiredNic

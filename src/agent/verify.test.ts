@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aNode, anAddress, anInterface, aRoute, aRule, settingsFrom } from './agent.fixture.ts'
+import { summarize } from './difference.ts'
 import type { Observed } from './observed.ts'
 import { hostPaths } from './paths.ts'
 import { planRun } from './plan.ts'
 import { predictState } from './predict.ts'
-import { differences, fileDifferences, summarize } from './verify.ts'
+import { differences, fileDifferences } from './verify.ts'
 
 const start = aNode(1)
 const plan = planRun({

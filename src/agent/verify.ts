@@ -3,23 +3,14 @@
  *
  * Pure, and independent of the planner on purpose: a mistake of the planner must show up here.
  */
+
 import type { InterfaceReason } from '../contract/reasons/catalogue.ts'
 import { type RuleSpec, routeText, ruleText } from './change.ts'
-import type { DesiredNic } from './desired.ts'
+import type { DesiredNic } from './desired-nic.ts'
+import type { Difference } from './difference.ts'
 import { routeSpec } from './nic-state.ts'
 import { type FileState, linkByIndex, type Observed, permanentMacOf, protocolStatic, tableMain } from './observed.ts'
 import { lookupDifferences } from './route-lookups.ts'
-
-export interface Difference {
-  reason: InterfaceReason
-  message: string
-}
-
-/** One failure with the reason of the first difference; undefined when there is none. */
-export function summarize(found: readonly Difference[]): Difference | undefined {
-  const [first] = found
-  return first && { reason: first.reason, message: found.map(({ message }) => message).join('; ') }
-}
 
 /** `isStale` reports whether multinic set a rule that is not needed any more; a foreign rule is no difference. */
 export function differences(

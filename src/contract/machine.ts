@@ -1,5 +1,5 @@
 /**
- * Compares machine UUIDs. Free of dependencies.
+ * Compares machine UUIDs, and tells IDs of servers from names. Free of dependencies.
  */
 
 /**
@@ -21,4 +21,11 @@ export function isSameMachine(a: string, b: string): boolean {
 
 function swapped(hex: string): string {
   return (hex.match(/../g) ?? []).reverse().join('')
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** The server id in the spelling of Nova and Neutron. Undefined for an entry that is a name. */
+export function serverIdOf(entry: string): string | undefined {
+  return uuid.test(entry.trim()) ? entry.trim().toLowerCase() : undefined
 }

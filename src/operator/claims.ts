@@ -2,12 +2,13 @@
  * What the other OpenstackConfigs of the same cluster select: an interface that one object releases may belong to another.
  * An object that the policy refuses selects nothing.
  */
+
+import { serverIdOf } from '../contract/machine.ts'
 import { type OpenstackConfig, providerIdOf } from '../contract/openstack-config.ts'
 import { keyOf } from '../kube/keys.ts'
 import type { Claim } from './observed-state.ts'
 import type { Policy } from './policy.ts'
-import { subnetRefsOf } from './subnets.ts'
-import { serverIdOf } from './vms.ts'
+import { subnetRefsOf } from './subnet-refs.ts'
 
 interface ClaimOptions {
   providerId: string

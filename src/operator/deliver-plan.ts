@@ -4,13 +4,13 @@
 import { inTurns } from '../runtime/event-loop.ts'
 import type { Log } from '../telemetry/log.ts'
 import { type Delivery, deliver, emptyDelivery, logDelivered } from './deliver.ts'
+import type { DownPortDecision } from './down-ports.ts'
 import { listDelivered, withDelivered } from './inspect.ts'
 import type { Locks } from './locks.ts'
 import type { DeliveredNode, Observed } from './observed-state.ts'
 import type { PendingDeletions } from './pending-deletions.ts'
 import { type NodePlan, type Plan, planSteps } from './plan.ts'
 import { isRemoving } from './snapshots.ts'
-import type { DownPortDecision } from './sync-schedule.ts'
 import type { ViolaClient } from './viola-client.ts'
 
 /** A conflict is planned again at once, up to this number of attempts. */

@@ -2,6 +2,7 @@
  * What a sync found out, for the status of its OpenstackConfig.
  */
 
+import { serverIdOf } from '../contract/machine.ts'
 import { type OpenstackConfig, openstackConfigAnnotations, type ReservedIndex } from '../contract/openstack-config.ts'
 import type { RenumberStatus } from '../contract/renumber-status.ts'
 import { withoutSlash } from '../contract/url.ts'
@@ -13,7 +14,6 @@ import { type Inspection, isNewObject, removalApprovalOf } from './inspect.ts'
 import type { Observed } from './observed-state.ts'
 import { nextRenumbering } from './renumbering.ts'
 import { type Findings, type NodeState, stateOf, type Target } from './sync-outcome.ts'
-import { serverIdOf } from './vms.ts'
 
 export function findingsOf(
   config: OpenstackConfig,

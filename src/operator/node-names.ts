@@ -3,12 +3,13 @@
  *
  * A renamed server keeps its node. A name that two VMs share is refused, because both would write to the same node.
  */
+
+import { serverIdOf } from '../contract/machine.ts'
 import { nodeNameError } from '../contract/node-names.ts'
 import { truncate } from '../contract/truncate.ts'
 import type { Observed, Vm } from './observed-state.ts'
 import { type NodeOfVm, nodeKey, vmsById } from './removals.ts'
 import type { Refusal, Verdict } from './verdicts.ts'
-import { serverIdOf } from './vms.ts'
 
 export type NodeName = { node: string } | Refusal
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decideDownPorts, type Intervals, nextPassMs, nextSyncMs, type Situation } from './sync-schedule.ts'
+import { decideDownPorts, type Intervals } from './down-ports.ts'
+import { nextPassMs, nextSyncMs, type Situation } from './sync-schedule.ts'
 
 const defaults: Intervals = {
   pollFastMs: 20_000,

@@ -4,7 +4,7 @@
  * A VM that was delivered and that the list of selected servers lacks is read by its ID: only a server that does not meet the
  * conditions has left the selection.
  */
-import { spellingsOf } from '../contract/machine.ts'
+import { serverIdOf, spellingsOf } from '../contract/machine.ts'
 import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
 import { isDecidable, isSelected, type ServerSelector } from '../contract/server-selector.ts'
 import type { ViolaClusterNode } from '../contract/viola.ts'
@@ -14,13 +14,6 @@ import type { SyncSettings } from './config.ts'
 import type { Vm } from './observed-state.ts'
 import { configError, SyncError, stage } from './sync-error.ts'
 import type { ClusterNodes } from './viola-client.ts'
-
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-/** The server id in the spelling of Nova and Neutron. Undefined for an entry that is a name. */
-export function serverIdOf(entry: string): string | undefined {
-  return uuid.test(entry.trim()) ? entry.trim().toLowerCase() : undefined
-}
 
 export interface ObservedVms {
   vms: Vm[]

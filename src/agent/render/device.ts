@@ -3,7 +3,7 @@
  *
  * Pure.
  */
-import type { DesiredNic } from '../desired.ts'
+import type { DesiredNic } from '../desired-nic.ts'
 
 /** Set by our rule, matched by our .link file. */
 const property = 'MULTINIC'

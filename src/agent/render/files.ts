@@ -3,8 +3,9 @@
  *
  * Pure. Files in directories that do not exist on the host are left out.
  */
+
 import type { BackendKind } from '../config.ts'
-import type { DesiredNic } from '../desired.ts'
+import type { DesiredNic } from '../desired-nic.ts'
 import { isReadByNetworkManager } from '../detect.ts'
 import type { FileState, Observed } from '../observed.ts'
 import { profileUuid } from '../ownership.ts'

@@ -1,6 +1,7 @@
 /**
  * The golden cases: a folder each, with an `input.json` and the files that the agent renders from it.
  */
+
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { fromWireInterfaces, type WireInterface } from '../../contract/interfaces.ts'
 import { nodeWithBothFamilies, settingsFrom } from '../agent.fixture.ts'
 import { type BackendKind, backends } from '../config.ts'
-import { type DesiredNic, desiredNics } from '../desired.ts'
+import { desiredNics } from '../desired.ts'
+import type { DesiredNic } from '../desired-nic.ts'
 import { hostPaths } from '../paths.ts'
 import { filesFor } from './files.ts'
 

@@ -4,9 +4,10 @@
  * Pure. NetworkManager and the network scripts read them differently. With a rule- file, NetworkManager (since 1.18) ignores
  * the tables, the routes and its own keys for rules. The network scripts do not know these keys.
  */
+
 import type { Family } from '../../contract/address.ts'
 import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
-import type { DesiredNic } from '../desired.ts'
+import type { DesiredNic } from '../desired-nic.ts'
 import { listedRoutes, maxPriority } from './networkmanager.ts'
 
 export function ifcfgFiles(nic: DesiredNic, uuid: string, byManager: boolean): Record<string, string> {

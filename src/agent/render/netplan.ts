@@ -4,8 +4,9 @@
  * Pure. Every string is quoted: YAML reads a MAC address of digits alone as a number. Netplan has no key for our rules: they
  * are only in the .network file, which is the one that networkd uses. The MTU is in that file alone: Netplan would write it to a .link file too, which udev applies again when the NIC is renamed.
  */
+
 import { destinationOf, type RouteSpec } from '../change.ts'
-import type { DesiredNic } from '../desired.ts'
+import type { DesiredNic } from '../desired-nic.ts'
 
 export function netplanFile(nic: DesiredNic): string {
   return [

@@ -5,9 +5,10 @@
  * file, because Netplan has no key for noprefixroute, and from a foreign one with the same MAC address. It also keeps our
  * rules when networkd restarts before the next boot.
  */
+
 import { broadcastOf } from '../../contract/address.ts'
 import { type AddressSpec, destinationOf, type RouteSpec, type RuleSpec } from '../change.ts'
-import type { DesiredNic } from '../desired.ts'
+import type { DesiredNic } from '../desired-nic.ts'
 
 export function networkFile(nic: DesiredNic): string {
   const sections = [

@@ -4,9 +4,10 @@
  * Pure. The connected route comes from the address, in our table by `route-table`; NetworkManager reads rules only from
  * `routing-rule1`, `routing-rule2`, …
  */
+
 import type { Family } from '../../contract/address.ts'
 import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../change.ts'
-import type { DesiredNic } from '../desired.ts'
+import type { DesiredNic } from '../desired-nic.ts'
 import { kernelMetric, linkLocalRouteIn } from '../link-local.ts'
 import { tableMain } from '../observed.ts'
 

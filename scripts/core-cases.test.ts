@@ -11,7 +11,7 @@ test('CI runs all files against real servers but some that take long, and of oth
   assert.deepEqual(
     leftOut.map(file => file.replace('.e2e.test.ts', '')),
     [
-      'src/agent/take-over-killed',
+      'src/agent/test/take-over-killed',
       'src/controller/many-checks',
       'test/chaos/chaos',
       'test/chaos/truth',

@@ -13,9 +13,9 @@ const ofVirtualMachines: Readonly<Record<string, Selection>> = {
 
 /** Of some files against real servers that take long: some tests, or none. All other files run whole. */
 const ofServers: Readonly<Record<string, Selection | undefined>> = {
-  'src/agent/killed.e2e.test.ts': { only: '^a run in which two NICs exchange their indexes' },
-  'src/agent/take-over-killed.e2e.test.ts': undefined,
-  'src/agent/take-over.e2e.test.ts': { except: '^F18: a NIC that an older agent' },
+  'src/agent/test/killed.e2e.test.ts': { only: '^a run in which two NICs exchange their indexes' },
+  'src/agent/test/take-over-killed.e2e.test.ts': undefined,
+  'src/agent/test/take-over.e2e.test.ts': { except: '^F18: a NIC that an older agent' },
   'src/controller/many-checks.e2e.test.ts': undefined,
   'src/controller/scale.e2e.test.ts': { only: '^killing the leader' },
   'src/inventory/postgres.e2e.test.ts': { except: '^after a failover' },

@@ -42,7 +42,7 @@ const provisionGroups = {
 
 /** Files that run for minutes. */
 const slowFiles = [
-  'agent/killed.',
+  'agent/test/killed.',
   'controller/scale.',
   'viola/real.',
   'system/scenarios.',

@@ -25,11 +25,16 @@ const dataFiles = [
 
 /** The files that decide, by component. */
 const components: Readonly<Record<string, readonly string[]>> = {
-  agent: ['desired', 'foreign-rules', 'plan', 'preflight', 'removal', 'rollback-plan', 'verify', 'render/*'],
+  agent: [
+    'plan/{desired,foreign-rules,plan,preflight,removal}',
+    'apply/rollback-plan',
+    'verify/verify',
+    'backends/{device,files,ifcfg,netplan,networkd,networkmanager,node}',
+  ],
   contract: [`!(${dataFiles.join('|')})`],
   controller: ['plan/*', 'rollout', 'status'],
   inventory: ['plan', 'verdicts'],
-  operator: ['deliver-plan', 'plan', 'removals', 'status', 'verdict-changes', 'verdicts'],
+  operator: ['deliver/deliver-plan', 'plan/{plan,removals,verdicts}', 'record/verdict-changes', 'status/status'],
   viola: ['plan'],
 }
 

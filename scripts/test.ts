@@ -11,7 +11,7 @@ import { finish, none, plus } from './totals.ts'
 
 /** Files that run for half a minute and more. */
 const slowFiles = [
-  'agent/killed.',
+  'agent/test/killed.',
   'system/crash.',
   'faults/faults.',
   'attacks/process.',

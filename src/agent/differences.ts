@@ -4,17 +4,17 @@
  * Pure.
  */
 
-import type { Failure, Failures } from './apply.ts'
-import { type Change, describeChange, ruleText } from './change.ts'
+import type { Failure, Failures } from './apply/apply.ts'
 import type { AgentContext } from './context.ts'
-import { summarize } from './difference.ts'
-import { nodeDifferences, nodeGroup } from './node-routing.ts'
-import type { Observed } from './observed.ts'
 import { planNode } from './pass-view.ts'
-import type { Plan } from './plan.ts'
-import { tentativeAddresses } from './settle.ts'
-import { applyUnitOf, type Unit, withoutFailed, withPurpose } from './unit.ts'
-import { differences } from './verify.ts'
+import { nodeDifferences, nodeGroup } from './plan/node-routing.ts'
+import type { Plan } from './plan/plan.ts'
+import { type Change, describeChange, ruleText } from './state/change.ts'
+import { summarize } from './state/difference.ts'
+import type { Observed } from './state/observed.ts'
+import { applyUnitOf, type Unit, withoutFailed, withPurpose } from './state/unit.ts'
+import { tentativeAddresses } from './verify/settle.ts'
+import { differences } from './verify/verify.ts'
 
 /** Changes that the kernel still needs, for the NICs of this pass that have not failed. */
 export function remainingKernelChanges(again: readonly Unit[], first: readonly Unit[], failures: Failures): Unit[] {

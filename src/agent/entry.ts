@@ -5,7 +5,7 @@ import { writeSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { environment } from '../runtime/env.ts'
 import { createLog } from '../telemetry/log.ts'
-import { kernelHost } from './host.ts'
+import { kernelHost } from './host/host.ts'
 import { runAgent } from './main.ts'
 import { pathsUnder } from './paths.ts'
 

@@ -3,17 +3,17 @@
  * what was requested for NICs that failed.
  */
 
-import { applyUnits, type Failures } from './apply.ts'
-import type { Change } from './change.ts'
+import { applyUnits, type Failures } from './apply/apply.ts'
+import { writeJournal } from './apply/journal.ts'
+import { rollBack } from './apply/rollback.ts'
+import { commitAll, stageAll } from './apply/staging.ts'
 import type { AgentContext } from './context.ts'
-import { summarize } from './difference.ts'
-import { writeJournal } from './journal.ts'
-import { type DesiredNode, nodeDifferences, nodeGroup } from './node-routing.ts'
-import type { Observed } from './observed.ts'
 import { observeNode, planNode } from './pass-view.ts'
-import { rollBack } from './rollback.ts'
-import { commitAll, stageAll } from './staging.ts'
-import { withPurpose } from './unit.ts'
+import { type DesiredNode, nodeDifferences, nodeGroup } from './plan/node-routing.ts'
+import type { Change } from './state/change.ts'
+import { summarize } from './state/difference.ts'
+import type { Observed } from './state/observed.ts'
+import { withPurpose } from './state/unit.ts'
 
 /** `observed` has the records of the NICs as they are now; `failed` are the indexes that count with their records alone. */
 export async function trimNode(

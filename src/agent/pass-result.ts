@@ -3,20 +3,20 @@
  */
 
 import { onlyBound, pastMarks, withoutMarks } from '../contract/routing-messages.ts'
-import type { Failure, Failures } from './apply.ts'
-import { filesThatLose, foreignFiles, unreadable } from './boot-order.ts'
+import type { Failure, Failures } from './apply/apply.ts'
+import { fileChangesOf } from './apply/files.ts'
+import { filesThatLose, foreignFiles, unreadable } from './backends/boot-order.ts'
+import { filesFor } from './backends/files.ts'
 import type { AgentContext } from './context.ts'
-import { summarize } from './difference.ts'
-import { fileChangesOf } from './files.ts'
-import { nodeDifferences, nodeGroup } from './node-routing.ts'
-import type { Observed } from './observed.ts'
-import { allIndexes, filesOfIndex, ownedNicOf, ownedNics } from './ownership.ts'
 import type { Paths } from './paths.ts'
-import type { Plan } from './plan.ts'
-import { filesFor } from './render/files.ts'
-import { describeTakeOver, whyNotHandedOver } from './take-over.ts'
-import { applyUnitOf, type Unit } from './unit.ts'
-import { differences, fileDifferences } from './verify.ts'
+import { nodeDifferences, nodeGroup } from './plan/node-routing.ts'
+import type { Plan } from './plan/plan.ts'
+import { describeTakeOver, whyNotHandedOver } from './plan/take-over.ts'
+import { summarize } from './state/difference.ts'
+import type { Observed } from './state/observed.ts'
+import { allIndexes, filesOfIndex, ownedNicOf, ownedNics } from './state/ownership.ts'
+import { applyUnitOf, type Unit } from './state/unit.ts'
+import { differences, fileDifferences } from './verify/verify.ts'
 
 export interface PassResult {
   plan: Plan

@@ -5,12 +5,12 @@ import { canonical, parseIp } from '../contract/address.ts'
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
 import { hex, slotMark } from '../contract/routing-scheme.ts'
 import type { AgentContext } from './context.ts'
-import { type ObserveOptions, observe } from './observe.ts'
-import type { Observed } from './observed.ts'
-import { recordPath } from './ownership.ts'
-import { type Plan, planRun } from './plan.ts'
-import { parseRecord } from './records.ts'
-import { lookupCommands } from './route-lookups.ts'
+import { type ObserveOptions, observe } from './observe/observe.ts'
+import { type Plan, planRun } from './plan/plan.ts'
+import { lookupCommands } from './plan/route-lookups.ts'
+import type { Observed } from './state/observed.ts'
+import { recordPath } from './state/ownership.ts'
+import { parseRecord } from './state/records.ts'
 
 export interface NodeOptions {
   known?: ObserveOptions['known']

@@ -3,11 +3,11 @@
  */
 import { interfaceName } from '../contract/interfaces.ts'
 import type { Log } from '../telemetry/log.ts'
-import { describeChange } from './change.ts'
-import type { Observed } from './observed.ts'
-import { unusableRecords } from './ownership.ts'
 import type { Paths } from './paths.ts'
-import type { Plan } from './plan.ts'
+import type { Plan } from './plan/plan.ts'
+import { describeChange } from './state/change.ts'
+import type { Observed } from './state/observed.ts'
+import { unusableRecords } from './state/ownership.ts'
 
 export function logPlan(plan: Plan, observed: Observed, paths: Paths, log: Log): void {
   for (const { path } of unusableRecords(observed, paths))

@@ -5,16 +5,16 @@
 import type { AgentReport, InterfaceReport } from '../contract/agent-report.ts'
 import { type FieldError, type Interface, interfaceName } from '../contract/interfaces.ts'
 import type { ObservedInterface } from '../contract/node-config.ts'
-import type { Failure } from './apply.ts'
-import { type Change, describeChange } from './change.ts'
+import type { Failure } from './apply/apply.ts'
 import type { AgentRequest } from './input.ts'
-import { linkByIndex, linksByMac, type Observed } from './observed.ts'
-import { isOfOlderAgent, ownedNicOf, ownedNics } from './ownership.ts'
 import type { PassResult } from './pass-result.ts'
 import type { Paths } from './paths.ts'
-import type { Plan } from './plan.ts'
-import type { Refusal } from './preflight.ts'
-import { applyUnitOf } from './unit.ts'
+import type { Plan } from './plan/plan.ts'
+import type { Refusal } from './plan/preflight.ts'
+import { type Change, describeChange } from './state/change.ts'
+import { linkByIndex, linksByMac, type Observed } from './state/observed.ts'
+import { isOfOlderAgent, ownedNicOf, ownedNics } from './state/ownership.ts'
+import { applyUnitOf } from './state/unit.ts'
 
 /** The same as in `contract/agent-report.ts`, which needs a package; a test compares the two. */
 export const maxReportBytes = 4096

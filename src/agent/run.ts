@@ -9,8 +9,26 @@
  * Each phase returns the failures so far, by group of NICs. A group that fails is rolled back; the others are committed.
  */
 import { messageOf } from '../runtime/errors.ts'
-import { applyUnits, type Failure, type Failures, returnToNetworkManager, withSuccessors } from './apply.ts'
-import type { Change } from './change.ts'
+import { applyUnits, type Failure, type Failures, returnToNetworkManager, withSuccessors } from './apply/apply.ts'
+import { clearJournal, writeJournal } from './apply/journal.ts'
+import { releaseFromNetworkd, releaseUnits, reloadNetworkd, withReleased } from './apply/networkd-reload.ts'
+import { rollBack } from './apply/rollback.ts'
+import { commitAll, removeStagedQuietly, stageAll } from './apply/staging.ts'
+import type { AgentContext } from './context.ts'
+import { findDifferences, findLeftovers, remainingKernelChanges } from './differences.ts'
+import { reloadNetplan } from './host/reload.ts'
+import { trimNode } from './node-trim.ts'
+import { type ObserveOptions, observeFiles, withRecord } from './observe/observe.ts'
+import { rememberRefusals } from './observe/refusals-of-boot.ts'
+import { type PassResult, passResult } from './pass-result.ts'
+import { observeNode, planNode } from './pass-view.ts'
+import { nodeGroup, planNodeRouting, tablesAfter } from './plan/node-routing.ts'
+import type { Plan } from './plan/plan.ts'
+import { logPlan } from './plan-log.ts'
+import type { Change } from './state/change.ts'
+import type { Observed } from './state/observed.ts'
+import { predictFiles } from './state/predict.ts'
+import { applyUnitOf, type Unit, unitsDone, withoutFailed, withPurpose } from './state/unit.ts'
 import {
   compareConnectivity,
   lostLifelines,
@@ -22,30 +40,12 @@ import {
   type Replies,
   reachApiServer,
   targetsAtOnce,
-} from './connectivity.ts'
-import type { AgentContext } from './context.ts'
-import { findDifferences, findLeftovers, remainingKernelChanges } from './differences.ts'
-import { duplicatesIn, endOfProbe, newAddresses, probeUnits } from './duplicate-address.ts'
-import { clearJournal, writeJournal } from './journal.ts'
-import { askCommands, forgetCommands, type ProbeTarget } from './neighbour-probe.ts'
-import { releaseFromNetworkd, releaseUnits, reloadNetworkd, withReleased } from './networkd-reload.ts'
-import { nodeGroup, planNodeRouting, tablesAfter } from './node-routing.ts'
-import { trimNode } from './node-trim.ts'
-import { type ObserveOptions, observeFiles, withRecord } from './observe.ts'
-import type { Observed } from './observed.ts'
-import { type PassResult, passResult } from './pass-result.ts'
-import { observeNode, planNode } from './pass-view.ts'
-import type { Plan } from './plan.ts'
-import { logPlan } from './plan-log.ts'
-import { predictFiles } from './predict.ts'
-import { probeModeOf } from './probe-targets.ts'
-import { rememberRefusals } from './refusals-of-boot.ts'
-import { reloadNetplan } from './reload.ts'
-import { rollBack } from './rollback.ts'
-import { waitForNics } from './settle.ts'
-import { commitAll, removeStagedQuietly, stageAll } from './staging.ts'
-import { applyUnitOf, type Unit, unitsDone, withoutFailed, withPurpose } from './unit.ts'
-import { differences } from './verify.ts'
+} from './verify/connectivity.ts'
+import { duplicatesIn, endOfProbe, newAddresses, probeUnits } from './verify/duplicate-address.ts'
+import { askCommands, forgetCommands, type ProbeTarget } from './verify/neighbour-probe.ts'
+import { probeModeOf } from './verify/probe-targets.ts'
+import { waitForNics } from './verify/settle.ts'
+import { differences } from './verify/verify.ts'
 
 interface Prepared {
   plan: Plan

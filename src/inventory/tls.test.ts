@@ -12,7 +12,7 @@ import { runner } from '../../test/support/cli.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { aWrite } from '../../test/support/inventory.ts'
 import { servedName } from '../../test/support/served-name.ts'
-import { openRemoteInventory } from '../operator/inventory-client.ts'
+import { openRemoteInventory } from '../operator/record/inventory-client.ts'
 import { createLog, silent } from '../telemetry/log.ts'
 import { type RunningInventory, startInventory } from './main.ts'
 

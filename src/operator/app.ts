@@ -18,12 +18,12 @@ import { type Handler, serveApi } from '../server/routes.ts'
 import { createApp, HttpProblem } from '../server/server.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Exposition } from '../telemetry/metrics.ts'
-import { secretsUsedBy } from './credentials.ts'
-import type { Inspection } from './inspect.ts'
-import type { PlanLimit } from './plan-limit.ts'
-import { toPlannedNode } from './stored-plan.ts'
+import { secretsUsedBy } from './clouds/credentials.ts'
+import type { PlanLimit } from './limits/plan-limit.ts'
+import type { Inspection } from './observe/inspect.ts'
+import { toPlannedNode } from './plan/stored-plan.ts'
+import type { Verdict } from './plan/verdicts.ts'
 import { SyncError } from './sync-error.ts'
-import type { Verdict } from './verdicts.ts'
 
 export interface OperatorApiDeps {
   /** Plans and changes nothing. */

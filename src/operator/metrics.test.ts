@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { createOperatorMetrics } from './metrics.ts'
-import type { SyncResult } from './sync.ts'
+import type { SyncResult } from './sync/sync.ts'
 
 test('a replica that is no longer the leader reports nothing about objects', async () => {
   const exposition = createMetrics('operator')

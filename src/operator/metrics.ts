@@ -4,9 +4,9 @@
 
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { EventMetrics } from './events/cloud-events.ts'
-import type { SyncResult } from './sync.ts'
-import { createUnreadyPorts } from './unready-ports.ts'
-import { byReason } from './verdicts.ts'
+import { byReason } from './plan/verdicts.ts'
+import { createUnreadyPorts } from './record/unready-ports.ts'
+import type { SyncResult } from './sync/sync.ts'
 
 export interface OperatorMetrics extends EventMetrics {
   stage(stage: string, seconds: number): void

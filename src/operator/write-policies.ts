@@ -5,8 +5,8 @@
  */
 import { denyingBinding, type Policy, policyApiVersion } from '../contract/admission.ts'
 import { openstackConfigGroup } from '../contract/openstack-config.ts'
-import { busSecretKeys, busSecretPrefix } from './bus-secrets.ts'
-import { deliveredPrefix } from './legacy/post-only-viola.ts'
+import { busSecretKeys, busSecretPrefix } from './clouds/bus-secrets.ts'
+import { deliveredPrefix } from './viola/legacy/post-only-viola.ts'
 
 const owner = `one.kind == 'OpenstackConfig' && one.apiVersion.startsWith('${openstackConfigGroup}/')`
 const isOfBus = (object: string) =>

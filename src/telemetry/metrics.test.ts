@@ -17,7 +17,7 @@ import { aNodeOf, aViola } from '../../test/support/viola.ts'
 import { createInventoryApp } from '../inventory/app.ts'
 import { openStore } from '../inventory/store.ts'
 import { createOperatorMetrics } from '../operator/metrics.ts'
-import type { SyncResult } from '../operator/sync.ts'
+import type { SyncResult } from '../operator/sync/sync.ts'
 import { silent } from './log.ts'
 import { createMetrics } from './metrics.ts'
 

@@ -42,7 +42,7 @@ test('every API of Date in a process shows its shifted clock, while durations st
 
 /** Files that need the time of day: to read times that others wrote, or to show a time. */
 const timeOfDay: Record<string, string> = {
-  'src/agent/host.ts': 'time of a report',
+  'src/agent/host/host.ts': 'time of a report',
   'src/inventory/main.ts': 'days of history',
   'src/kube/exec.ts': 'expiry of credentials',
   'src/http-client/client.ts': 'a date in Retry-After',

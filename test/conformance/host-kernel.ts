@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { ruleText } from '../../src/agent/change.ts'
-import type { Host } from '../../src/agent/host.ts'
-import { readIp, readIpLists } from '../../src/agent/ip-read.ts'
-import { canonicalTable, nftErrorIn, nftScript, nftTable } from '../../src/agent/nftables.ts'
-import { ifindexes, type Link, parseLinks, parseRoutes } from '../../src/agent/observed.ts'
-import { parseRules } from '../../src/agent/observed-rules.ts'
+import type { Host } from '../../src/agent/host/host.ts'
+import { readIp, readIpLists } from '../../src/agent/host/ip-read.ts'
+import { parseRules } from '../../src/agent/observe/observed-rules.ts'
+import { ruleText } from '../../src/agent/state/change.ts'
+import { canonicalTable, nftErrorIn, nftScript, nftTable } from '../../src/agent/state/nftables.ts'
+import { ifindexes, type Link, parseLinks, parseRoutes } from '../../src/agent/state/observed.ts'
 import type { Family } from '../../src/contract/address.ts'
 
 export interface KernelImplementation {

@@ -12,7 +12,7 @@ import {
 } from '../../sandbox/lifecycle/state-dir.ts'
 import { file } from '../../sandbox/nodes/container.ts'
 import { namespaceMachine } from '../../sandbox/nodes/machine.ts'
-import { kernelHost } from '../../src/agent/host.ts'
+import { kernelHost } from '../../src/agent/host/host.ts'
 import { hostConformance } from './host.ts'
 import { kernelConformance } from './host-kernel.ts'
 

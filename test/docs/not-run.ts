@@ -19,7 +19,7 @@ export const untestedCommands: readonly UntestedCommands[] = [
   },
   {
     begin: ['kubectl -n NAMESPACE patch osc NAME'],
-    reason: 'Needs an object whose deletion waits. Covered by src/operator/deletion.test.ts.',
+    reason: 'Needs an object whose deletion waits. Covered by src/operator/sync/deletion.test.ts.',
   },
   {
     begin: ['make images', 'ARCH=arm64 make images'],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kubeconfigFrom } from '../../src/kube/config.ts'
-import { rulesFrom } from '../../src/operator/namespace-rules.ts'
+import { rulesFrom } from '../../src/operator/limits/namespace-rules.ts'
 import { knownFrom } from '../../src/server/tokens.ts'
 import { routingFrom } from '../../src/viola/targets/routing.ts'
 import { brokenYaml } from './broken-inputs.ts'

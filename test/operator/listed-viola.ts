@@ -2,8 +2,8 @@
  * A streaming Viola whose list the operator knows, and what its events concern.
  */
 import assert from 'node:assert/strict'
-import type { DeliveredListOptions } from '../../src/operator/delivered-list.ts'
-import type { Concerned } from '../../src/operator/viola-client.ts'
+import type { DeliveredListOptions } from '../../src/operator/viola/delivered-list.ts'
+import type { Concerned } from '../../src/operator/viola/viola-client.ts'
 import { eventually } from '../support/eventually.ts'
 import { type StreamingViola, startStreamingViola } from './viola-stream.ts'
 

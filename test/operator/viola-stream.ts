@@ -7,9 +7,9 @@ import { text } from 'node:stream/consumers'
 import { fromWireInterfaces, specHash, type WireInterface } from '../../src/contract/interfaces.ts'
 import type { ViolaNodeConfig, ViolaResult } from '../../src/contract/viola.ts'
 import { createHttp } from '../../src/http-client/client.ts'
-import { type DeliveredListOptions, withDeliveredList } from '../../src/operator/delivered-list.ts'
-import { withPostOnlySupport } from '../../src/operator/legacy/post-only-viola.ts'
-import { createViolaApi, type ViolaClient } from '../../src/operator/viola-client.ts'
+import { type DeliveredListOptions, withDeliveredList } from '../../src/operator/viola/delivered-list.ts'
+import { withPostOnlySupport } from '../../src/operator/viola/legacy/post-only-viola.ts'
+import { createViolaApi, type ViolaClient } from '../../src/operator/viola/viola-client.ts'
 import { json } from '../support/http-stub.ts'
 
 export interface StreamedNode {

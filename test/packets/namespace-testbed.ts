@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { primaryMac } from '../../src/agent/agent.fixture.ts'
+import { primaryMac } from '../../src/agent/test/agent.fixture.ts'
 import { forward } from '../rigs/host/cloud.ts'
 import { createNode, type RigNode } from '../rigs/host/node.ts'
 import { eventually } from '../support/eventually.ts'

@@ -61,13 +61,13 @@ const names: Record<string, Names> = {
       lastJobName summary totalNodes configuredNodes failedNodes pendingNodes`,
   },
   'labels, annotations and finalizers': {
-    in: ['src/contract/**/*.ts', 'src/controller/*.ts', 'src/operator/*.ts'],
+    in: ['src/contract/**/*.ts', 'src/controller/*.ts', 'src/operator/**/*.ts'],
     names: `multinic.io/node-name multinic.io/instance-id multinic.io/provider-id multinic.io/action multinic.io/backend
       multinic.io/paused multinic.io/retry multinic.io/force-delete multinic.io/force-reconcile
       app.kubernetes.io/name app.kubernetes.io/managed-by`,
   },
   'conditions and reasons': {
-    in: ['src/contract/**/*.ts', 'src/operator/conditions.ts', 'src/controller/**/*.ts'],
+    in: ['src/contract/**/*.ts', 'src/operator/status/conditions.ts', 'src/controller/**/*.ts'],
     names: `Ready Degraded Progressing NodesReady EventsConnected RemovalHeld RemovalPending Applied Synced NoChange
       AllInterfacesConfigured ProcessingNodes WrongMachine ConfigError ContrabassError KeystoneError NeutronEndpointError
       NeutronPortError SubnetRequired NeutronSubnetError SubnetNotFound SubnetNotUnique NovaError ViolaPostError`,
@@ -91,7 +91,7 @@ const names: Record<string, Names> = {
       adminId adminPw domain rabbitMQUrls rabbitMQId rabbitMQPw returnCode`,
   },
   'Secrets and their keys': {
-    in: ['src/operator/*.ts', 'src/contract/**/*.ts', 'config/**/*.yaml'],
+    in: ['src/operator/**/*.ts', 'src/contract/**/*.ts', 'config/**/*.yaml'],
     names: `contrabass-encrypt-key CONTRABASS_ENCRYPT_KEY RABBITMQ_URLS RABBITMQ_USER RABBITMQ_PASSWORD operator-secret`,
   },
   'keys of the routing file': {
@@ -108,11 +108,11 @@ const names: Record<string, Names> = {
     names: 'multinic-operator multinic-controller multinic-agent multinic-viola-test-api',
   },
   'words of the log of the agent': {
-    in: ['src/agent/*.ts'],
+    in: ['src/agent/**/*.ts'],
     names: 'DetectActiveInterfaces CleanupOrphanedConfigs orphaned',
   },
   'files on a node': {
-    in: ['src/agent/paths.ts', 'src/agent/render/*.ts', 'src/contract/backend.ts', 'src/agent/files.ts'],
+    in: ['src/agent/paths.ts', 'src/agent/backends/*.ts', 'src/contract/backend.ts', 'src/agent/apply/files.ts'],
     names: `/etc/netplan /etc/NetworkManager/system-connections /etc/sysconfig/network-scripts /etc/systemd/network /etc/sysctl.d
       /var/lib/multinic backup ifcfg- .nmconnection .link`,
   },

@@ -101,7 +101,7 @@ test('no code uses a retired identifier', () => {
     return [new RegExp(`(?<![\\w$'-])${tail}(?![\\w$'-])`), now] as const
   })
   // Reports, journals and files of older agents have the key `bootId`.
-  const ofOlderAgents = /^src\/(contract\/agent-report|agent\/(journal|refusals-of-boot))(\.test)?\.ts$/
+  const ofOlderAgents = /^src\/(contract\/agent-report|agent\/(apply\/journal|observe\/refusals-of-boot))(\.test)?\.ts$/
   const code = textsOf(/^(src|web|sandbox|test|scripts)\/.*\.tsx?$/, ofOlderAgents)
   expectNone(placesOf(code.map(codeOnly), words))
 })

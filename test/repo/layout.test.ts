@@ -84,7 +84,7 @@ test('the contract imports zod only, and its files for the agent import nothing'
 
 /** By name, and every file whose header says so. */
 const isPure = ({ path, text }: Source) =>
-  /\/(plan|status|verify|detect)\.ts$|\/render\/|^src\/controller\/plan\//.test(path) ||
+  /\/(plan|status|verify|detect)\.ts$|\/backends\/|^src\/controller\/plan\//.test(path) ||
   /\bPure\b/.test(/^\/\*\*[\s\S]*?\*\//.exec(text)?.[0] ?? '')
 
 test('files that decide, and files that say so, are pure: no clock, environment or I/O', () => {

@@ -206,8 +206,8 @@ export const surfaces: Record<SurfaceKind, Record<string, Entry>> = {
     multinic_trace_spans_total: requests,
   },
   events: {
-    sync: because('the result of a sync: src/operator/object-events.test.ts compares Events with conditions'),
-    verdict: because('the same verdicts as the ports of the dashboard: src/operator/object-events.test.ts'),
+    sync: because('the result of a sync: src/operator/sync/object-events.test.ts compares Events with conditions'),
+    verdict: because('the same verdicts as the ports of the dashboard: src/operator/sync/object-events.test.ts'),
     node: ['the Events'],
     bizConfig: legacy,
     interface: ['the Events'],

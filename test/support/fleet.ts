@@ -3,8 +3,8 @@
  */
 import type { InventoryWrite, Stage } from '../../src/contract/inventory.ts'
 import type { VerdictWrite } from '../../src/contract/operator-api.ts'
-import { verdictChanges } from '../../src/operator/verdict-changes.ts'
-import type { Verdict } from '../../src/operator/verdicts.ts'
+import type { Verdict } from '../../src/operator/plan/verdicts.ts'
+import { verdictChanges } from '../../src/operator/record/verdict-changes.ts'
 
 export interface FleetOptions {
   nodes: number

@@ -3,11 +3,11 @@
  */
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path'
-import { aLink, aNode, settingsFrom } from '../../src/agent/agent.fixture.ts'
-import { describeChange } from '../../src/agent/change.ts'
-import type { Manager } from '../../src/agent/observed.ts'
 import { hostPaths } from '../../src/agent/paths.ts'
-import { planRun } from '../../src/agent/plan.ts'
+import { planRun } from '../../src/agent/plan/plan.ts'
+import { describeChange } from '../../src/agent/state/change.ts'
+import type { Manager } from '../../src/agent/state/observed.ts'
+import { aLink, aNode, settingsFrom } from '../../src/agent/test/agent.fixture.ts'
 import type { Interface } from '../../src/contract/interfaces.ts'
 import { macAddress, older } from './neutron-stub.ts'
 

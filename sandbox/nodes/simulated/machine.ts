@@ -5,7 +5,7 @@
 import { appendFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Host } from '../../../src/agent/host.ts'
+import type { Host } from '../../../src/agent/host/host.ts'
 import { runAgent } from '../../../src/agent/main.ts'
 import { createLog } from '../../../src/telemetry/log.ts'
 import { type ContainerExit, type ContainerOptions, file, type Mount, type RunningContainer } from '../container.ts'

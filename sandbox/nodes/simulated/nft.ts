@@ -2,7 +2,7 @@
  * `nft -f -` for the simulated kernel: keeps the tables as texts and lists them. Knows the commands of the agent; no packet of
  * a simulated node passes a table. A script that fails changes nothing.
  */
-import type { CommandResult } from '../../../src/agent/host.ts'
+import type { CommandResult } from '../../../src/agent/host/host.ts'
 import type { Namespace } from './network.ts'
 
 export function runNft(namespace: Pick<Namespace, 'tables'>, script: string): CommandResult {

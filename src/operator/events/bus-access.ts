@@ -9,8 +9,8 @@ import { hostNotAllowed, isLinkLocal } from '../../contract/url.ts'
 import type { BusAccess } from '../../openstack/bus.ts'
 import { type BusAddresses, parseBusAddresses } from '../../openstack/bus-address.ts'
 import type { MessageBus } from '../cloud.ts'
+import type { CredentialSources } from '../clouds/credentials.ts'
 import type { SyncSettings } from '../config.ts'
-import type { CredentialSources } from '../credentials.ts'
 
 /** The operator's own account. */
 export interface OwnBus {

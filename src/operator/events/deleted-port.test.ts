@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Attachment, Cloud, Port } from '../cloud.ts'
-import { type CloudState, checkMissingPorts } from '../observe.ts'
-import type { MissingPort } from '../removals.ts'
+import { type CloudState, checkMissingPorts } from '../observe/observe.ts'
+import type { MissingPort } from '../plan/removals.ts'
 
 const missingPort = (portId: string): MissingPort => ({ portId, macAddress: `mac of ${portId}`, vmId: 'vm' })
 const port = (id: string, serverId = 'vm') => ({ id, serverId, macAddress: `mac of ${id}` }) as Port

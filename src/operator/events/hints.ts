@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../../kube/clock.ts'
 import type { Subject } from '../../openstack/notification.ts'
-import { type Coalescer, createCoalescer, type Limits, targetedReads } from './coalesce.ts'
+import { type Coalescer, createCoalescer, type Limits, targetedReads } from '../limits/coalesce.ts'
 
 /** The notification that started a sync. */
 export interface NotificationHint {

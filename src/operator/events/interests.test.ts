@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { manualClock } from '../../../test/support/manual-clock.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { Subject } from '../../openstack/notification.ts'
-import type { Observed } from '../observed-state.ts'
-import { createCoalescer } from './coalesce.ts'
+import { createCoalescer } from '../limits/coalesce.ts'
+import type { Observed } from '../plan/observed-state.ts'
 import { createInterests, interestOf } from './interests.ts'
 
 const observed = {

@@ -7,8 +7,8 @@
  */
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { Subject } from '../../openstack/notification.ts'
-import type { Observed } from '../observed-state.ts'
-import { subnetRefsOf } from '../subnet-refs.ts'
+import type { Observed } from '../plan/observed-state.ts'
+import { subnetRefsOf } from '../plan/subnet-refs.ts'
 
 /** Tags such as `port ID`, `server ID`, `subnet ID`. */
 export type Interest = ReadonlySet<string>

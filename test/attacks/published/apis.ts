@@ -222,7 +222,7 @@ export const apiAttacks: readonly AttackSection[] = [
       {
         about: { en: 'The clock of the cloud a day behind', ko: '하루 늦은 클라우드 시계' },
         failed: { en: 'every new port was ignored for ever', ko: '새 포트가 모두 영구히 무시되었습니다' },
-        file: 'src/operator/operator.test.ts',
+        file: 'src/operator/test/operator.test.ts',
         test: 'a port of a cloud whose clock is a day behind is delivered, and one from before the object is not',
       },
       {
@@ -232,7 +232,7 @@ export const apiAttacks: readonly AttackSection[] = [
       },
       {
         about: { en: 'The clock of the operator set back', ko: '뒤로 돌린 operator 시계' },
-        file: 'src/operator/sync-schedule.test.ts',
+        file: 'src/operator/sync/sync-schedule.test.ts',
         test: 'a clock that is set back does not delay the resend of nodes with DOWN ports',
       },
       {
@@ -241,7 +241,7 @@ export const apiAttacks: readonly AttackSection[] = [
           ko: '하루 앞섰던 시계와 이전 버전 inventory',
         },
         failed: { en: 'no verdict was sent for a day', ko: '하루 동안 판정을 보내지 않았습니다' },
-        file: 'src/operator/records.test.ts',
+        file: 'src/operator/record/records.test.ts',
         test: 'a clock that was ahead delays no verdicts after it is set back',
       },
       {

@@ -1,8 +1,8 @@
 /** Attacks by tenants and by answers of a cloud. */
 import type { AttackSection } from './section.ts'
 
-const evidence = 'src/operator/removal-evidence.test.ts'
-const access = 'src/operator/cloud-access.test.ts'
+const evidence = 'src/operator/test/removal-evidence.test.ts'
+const access = 'src/operator/clouds/cloud-access.test.ts'
 const tenants = 'test/attacks/tenants.test.ts'
 
 export const cloudAttacks: readonly AttackSection[] = [
@@ -53,7 +53,7 @@ export const cloudAttacks: readonly AttackSection[] = [
       },
       {
         about: { en: 'A Keystone on a host that is not allowed', ko: '허용하지 않은 호스트의 Keystone' },
-        file: 'src/operator/faults.test.ts',
+        file: 'src/operator/test/faults.test.ts',
         test: 'a Keystone host that is not allowed gets no password',
       },
       {
@@ -63,7 +63,7 @@ export const cloudAttacks: readonly AttackSection[] = [
       },
       {
         about: { en: 'A Secret of another namespace', ko: '다른 네임스페이스의 Secret' },
-        file: 'src/operator/untrusted-config.test.ts',
+        file: 'src/operator/test/untrusted-config.test.ts',
         test: 'an object cannot use a Secret of another namespace',
       },
       {
@@ -161,7 +161,7 @@ export const cloudAttacks: readonly AttackSection[] = [
       },
       {
         about: { en: 'A server name that another server takes', ko: '다른 서버가 가져간 서버 이름' },
-        file: 'src/operator/deleted-vm.test.ts',
+        file: 'src/operator/test/deleted-vm.test.ts',
         test: 'operator 7, 15f: a name that comes to mean another server removes nothing, and says how to approve it',
       },
       {
@@ -169,12 +169,12 @@ export const cloudAttacks: readonly AttackSection[] = [
           en: 'An empty list, a failing Nova, an account without its role',
           ko: '빈 목록, Nova 장애, 역할을 잃은 계정',
         },
-        file: 'src/operator/vm-selector.test.ts',
+        file: 'src/operator/test/vm-selector.test.ts',
         test: 'an empty list, a Nova that fails and an account without its role remove nothing',
       },
       {
         about: { en: 'Three ports that disappear at once', ko: '한꺼번에 사라진 포트 3개' },
-        file: 'src/operator/faults.test.ts',
+        file: 'src/operator/test/faults.test.ts',
         test: 'removals of three ports that disappear at once are on hold until they are approved',
       },
       {
@@ -202,7 +202,7 @@ export const cloudAttacks: readonly AttackSection[] = [
           en: 'no change of the node was delivered any more, and the error named a position in JSON',
           ko: '노드의 변경이 더는 전달되지 않았고 오류에는 JSON의 위치만 나왔습니다',
         },
-        file: 'src/operator/undeliverable.test.ts',
+        file: 'src/operator/plan/undeliverable.test.ts',
         test: 'two ports with one MAC address on a VM hold up neither its other ports nor its changes, and the status names them',
       },
       {
@@ -223,7 +223,7 @@ export const cloudAttacks: readonly AttackSection[] = [
           en: 'no record of any node reached the inventory any more',
           ko: '어떤 노드의 기록도 더는 inventory에 도달하지 않았습니다',
         },
-        file: 'src/operator/refused-batches.test.ts',
+        file: 'src/operator/record/refused-batches.test.ts',
         test: 'a record that the inventory refuses keeps back no other one, and is sent again only when it changes',
       },
       {
@@ -235,17 +235,17 @@ export const cloudAttacks: readonly AttackSection[] = [
           en: 'the records of the other providers were not sent either',
           ko: '다른 제공자의 기록도 보내지 않았습니다',
         },
-        file: 'src/operator/refused-batches.test.ts',
+        file: 'src/operator/record/refused-batches.test.ts',
         test: 'a provider that the operator may not write keeps back no other one, and is sent again with the next sync',
       },
       {
         about: { en: 'A wrong entry in vmNames', ko: 'vmNames의 잘못된 항목' },
-        file: 'src/operator/faults.test.ts',
+        file: 'src/operator/test/faults.test.ts',
         test: 'a wrong entry of vmNames degrades the object, and the others are delivered',
       },
       {
         about: { en: 'A node that Viola refuses', ko: 'Viola가 거부하는 노드' },
-        file: 'src/operator/viola-faults.test.ts',
+        file: 'src/operator/test/viola-faults.test.ts',
         test: 'POST: the status shows the message of a node that failed',
       },
       {

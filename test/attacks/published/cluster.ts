@@ -55,7 +55,7 @@ export const clusterAttacks: readonly AttackSection[] = [
       {
         about: { en: 'Rights that are deleted while the operator runs', ko: 'operator 실행 중 권한 삭제' },
         failed: { en: '/readyz stayed 200', ko: '/readyz가 계속 200이었습니다' },
-        file: 'src/operator/refused-writes.test.ts',
+        file: 'src/operator/test/refused-writes.test.ts',
         test: 'an operator that may not write OpenstackConfigs is not ready, goes on with the NICs of known ones, and recovers',
       },
       {
@@ -64,7 +64,7 @@ export const clusterAttacks: readonly AttackSection[] = [
           en: 'a used approval removed a NIC again, and a move began that nobody asked for',
           ko: '이미 쓴 승인으로 NIC이 다시 제거되고, 아무도 요청하지 않은 이동이 시작되었습니다',
         },
-        file: 'src/operator/edited-status.test.ts',
+        file: 'src/operator/test/edited-status.test.ts',
         test: 'a forged status removes and moves nothing, and is put right: …',
       },
     ],
@@ -90,7 +90,7 @@ export const clusterAttacks: readonly AttackSection[] = [
           en: 'objects that were the same in the backup were not synced',
           ko: '백업에서 그대로인 오브젝트는 동기화되지 않았습니다',
         },
-        file: 'src/operator/config-watch.test.ts',
+        file: 'src/operator/sync/config-watch.test.ts',
         test: 'after a restore of the API server every object is synced from fresh reads, also one that did not change',
       },
       {
@@ -126,7 +126,7 @@ export const clusterAttacks: readonly AttackSection[] = [
       },
       {
         about: { en: 'An API server without validation rules', ko: '검증 규칙이 없는 API 서버' },
-        file: 'src/operator/vm-selector.test.ts',
+        file: 'src/operator/test/vm-selector.test.ts',
         test: 'an API server without validation rules: an object that selects no VM, or every VM, is refused and removes nothing',
       },
     ],
@@ -203,7 +203,7 @@ export const clusterAttacks: readonly AttackSection[] = [
       },
       {
         about: { en: 'A run that is killed after every step', ko: '모든 단계 뒤 종료된 실행' },
-        file: 'src/agent/killed.e2e.test.ts',
+        file: 'src/agent/test/killed.e2e.test.ts',
         test: 'a run in which two NICs exchange their indexes may be killed after every step',
       },
     ],
@@ -238,7 +238,7 @@ export const clusterAttacks: readonly AttackSection[] = [
       },
       {
         about: { en: 'A Viola that serves only POST', ko: 'POST만 처리하는 Viola' },
-        file: 'src/operator/faults.test.ts',
+        file: 'src/operator/test/faults.test.ts',
         test: 'with a Viola that serves only POST, indexes survive a restart, and removals are empty lists',
       },
       {

@@ -2,7 +2,7 @@
  * A shell script in place of `ip`, which changes what the agent asks or what it is told.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { endOfQuery } from '../../../src/agent/ip-session.ts'
+import { endOfQuery } from '../../../src/agent/host/ip-session.ts'
 import type { RigNode } from './node.ts'
 
 /**

@@ -4,11 +4,11 @@
  * more than STEPS steps, it writes their kinds to ROOT/steps.json and exits with its own code.
  */
 import { writeFileSync } from 'node:fs'
-import { kernelHost } from '../../../src/agent/host.ts'
+import { recover } from '../../../src/agent/apply/recover.ts'
+import { connectNetworkManager } from '../../../src/agent/daemons/network-manager.ts'
+import { kernelHost } from '../../../src/agent/host/host.ts'
 import { runAgent } from '../../../src/agent/main.ts'
-import { connectNetworkManager } from '../../../src/agent/network-manager.ts'
 import { pathsUnder } from '../../../src/agent/paths.ts'
-import { recover } from '../../../src/agent/recover.ts'
 import { silent } from '../../../src/telemetry/log.ts'
 import { killableHost, unlimited, withoutLiveRename, withoutWaits } from './killable-host.ts'
 

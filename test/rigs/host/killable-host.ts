@@ -2,7 +2,7 @@
  * A host that kills the agent and its process group with SIGKILL after a number of steps. Every line of a batch, every
  * transaction of nft, every write and every D-Bus call that changes something is a step. Waits are short.
  */
-import type { Host } from '../../../src/agent/host.ts'
+import type { Host } from '../../../src/agent/host/host.ts'
 
 const changingMethods = [
   'Set',

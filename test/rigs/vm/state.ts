@@ -3,7 +3,7 @@
  * itself (indices, counters and lifetimes), how a link-local address was created, and the agent's backups of files.
  */
 import assert from 'node:assert/strict'
-import { canonicalTable } from '../../../src/agent/nftables.ts'
+import { canonicalTable } from '../../../src/agent/state/nftables.ts'
 import { eventually } from '../../support/eventually.ts'
 import type { Shell } from './machine.ts'
 

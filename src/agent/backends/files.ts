@@ -1,0 +1,75 @@
+/**
+ * All files of one NIC for a backend, by path.
+ *
+ * Pure. Files in directories that do not exist on the host are left out.
+ */
+
+import type { BackendKind } from '../config.ts'
+import type { Paths } from '../paths.ts'
+import type { DesiredNic } from '../state/desired-nic.ts'
+import type { FileState, Observed } from '../state/observed.ts'
+import { profileUuid } from '../state/ownership.ts'
+import { isReadByNetworkManager } from './detect.ts'
+import { linkFile, sysctlFile, udevRule } from './device.ts'
+import { ifcfgFiles } from './ifcfg.ts'
+import { netplanFile } from './netplan.ts'
+import { networkFile } from './networkd.ts'
+import { keyfile } from './networkmanager.ts'
+
+const secret = 0o600
+const open = 0o644
+
+type Rendered = [directory: string, name: string, mode: number, text: string][]
+
+/** The planner and the last check of a run need the same files. */
+const known = new WeakMap<DesiredNic, Reader & { paths: Paths; files: Rendered }>()
+
+/** Who reads the files at boot. */
+interface Reader {
+  backend: BackendKind
+  byManager: boolean
+  /** Older controllers do not mount the directory of the udev rule. */
+  hasRules: boolean
+}
+
+export function filesFor(
+  backend: BackendKind,
+  nic: DesiredNic,
+  paths: Paths,
+  observed: Pick<Observed, 'directories' | 'managers'>,
+): Record<string, FileState> {
+  const { directories } = observed
+  const last = known.get(nic)
+  const byManager = isReadByNetworkManager(backend, observed)
+  const hasRules = directories.includes(paths.udevRules)
+  const isSame =
+    // Stryker disable next-line ConditionalExpression: rendered again, they are the same.
+    last?.backend === backend && last.byManager === byManager && last.paths === paths && last.hasRules === hasRules
+  const files = isSame ? last.files : render({ backend, byManager, hasRules }, nic, paths)
+  // Stryker disable next-line ObjectLiteral: as above.
+  known.set(nic, { backend, byManager, paths, hasRules, files })
+  return Object.fromEntries(
+    files
+      .filter(([directory]) => directories.includes(directory))
+      .map(([directory, name, mode, text]) => [`${directory}/${name}`, { text, mode, uid: 0, gid: 0 }]),
+  )
+}
+
+function render({ backend, byManager, hasRules }: Reader, nic: DesiredNic, paths: Paths): Rendered {
+  const files: Rendered = [
+    [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic, hasRules)],
+    [paths.udevRules, `05-${nic.name}.rules`, open, udevRule(nic)],
+    [paths.sysctl, `9${nic.index}-${nic.name}.conf`, open, sysctlFile(nic)],
+  ]
+  const uuid = profileUuid(nic.macAddress)
+  if (backend === 'networkmanager')
+    files.push([paths.networkManager, `${nic.name}.nmconnection`, secret, keyfile(nic, uuid)])
+  if (backend === 'ifcfg')
+    for (const [kind, text] of Object.entries(ifcfgFiles(nic, uuid, byManager)))
+      files.push([paths.networkScripts, `${kind}-${nic.name}`, open, text])
+  if (backend === 'netplan') {
+    files.push([paths.networkd, `05-${nic.name}.network`, open, networkFile(nic)])
+    files.push([paths.netplan, `9${nic.index}-${nic.name}.yaml`, secret, netplanFile(nic)])
+  }
+  return files
+}

@@ -1,0 +1,141 @@
+/**
+ * What multinic owns on a node: files, known by their names, and one record per NIC with the state from before it was
+ * configured.
+ *
+ * Pure. Files and names of the Go implementation are owned too.
+ */
+import { parseMac } from '../../contract/address.ts'
+import { interfaceName } from '../../contract/interfaces.ts'
+import type { Paths } from '../paths.ts'
+import type { FileState, Observed } from './observed.ts'
+import { rulesInFile } from './owned-rules.ts'
+import { isKernelTable, type NicRecord, parseRecord } from './records.ts'
+
+export { type FormerState, type NicRecord, recordText } from './records.ts'
+
+/** A NIC that was configured before: known by its record, or only by the MAC address in one of our files. */
+export interface OwnedNic {
+  index: number
+  macAddress: string
+  record?: NicRecord
+  /** By text, from the record, else from the boot files. Any other rule is foreign, whatever its priority and table are. */
+  rules: ReadonlySet<string>
+  /** Routing tables that the record, or these rules, name. */
+  tables: ReadonlySet<number>
+}
+
+export function recordPath(paths: Paths, macAddress: string): string {
+  return `${recordsDirectory(paths)}/${macAddress.replaceAll(':', '')}.json`
+}
+
+export function recordsDirectory(paths: Paths): string {
+  return `${paths.state}/nics`
+}
+
+/** Every path that the agent may write for one index, and those of the Go implementation. */
+export function filesOfIndex(paths: Paths, index: number): string[] {
+  const name = interfaceName(index)
+  return [
+    `${paths.netplan}/9${index}-${name}.yaml`,
+    `${paths.networkd}/05-${name}.link`,
+    `${paths.networkd}/9${index}-${name}.link`,
+    `${paths.networkd}/05-${name}.network`,
+    `${paths.udevRules}/05-${name}.rules`,
+    `${paths.networkManager}/${name}.nmconnection`,
+    `${paths.networkManager}/9${index}-${name}.nmconnection`,
+    ...['ifcfg', 'route', 'route6', 'rule', 'rule6'].map(kind => `${paths.networkScripts}/${kind}-${name}`),
+    sysctlFileOf(paths, index),
+  ]
+}
+
+export function sysctlFileOf(paths: Paths, index: number): string {
+  return `${paths.sysctl}/9${index}-${interfaceName(index)}.conf`
+}
+
+/** By name: networkd knows the paths of the host, and the agent those of its mounts. */
+export function isOurNetworkFile(file: string): boolean {
+  return /(^|\/)05-multinic[0-9]\.network$/.test(file)
+}
+
+/** Has one of our names but is not ours: the agent neither writes nor removes it. */
+export function isForeign(file: FileState): boolean {
+  return file.special === true || file.unreadable === true || file.uid !== 0
+}
+
+export const allIndexes = Array.from({ length: 10 }, (_, index) => index)
+
+export function ownedNics(observed: Observed, paths: Paths): OwnedNic[] {
+  const owned = new Map<string, OwnedNic>()
+  const add = (index: number, macAddress: string, record?: NicRecord) => {
+    const rules = new Set(record?.rules ?? bootRules(observed, paths, index, macAddress))
+    const tables = new Set([...(record ? [record.table] : []), ...[...rules].flatMap(tableIn)])
+    owned.set(macAddress, { index, macAddress, ...(record ? { record } : {}), rules, tables })
+  }
+  for (const [path, file] of Object.entries(observed.files)) {
+    if (!path.startsWith(`${recordsDirectory(paths)}/`)) continue
+    const record = isForeign(file) ? undefined : parseRecord(file.text)
+    if (record) add(record.id, record.mac, record)
+  }
+  for (const index of allIndexes) {
+    for (const path of filesOfIndex(paths, index)) {
+      const file = observed.files[path]
+      const macAddress = file && !isForeign(file) ? macAddressIn(file.text) : undefined
+      if (macAddress && !owned.has(macAddress)) add(index, macAddress)
+    }
+  }
+  return [...owned.values()].sort((a, b) => a.index - b.index)
+}
+
+/** The rules in our boot files of an index. Files of another MAC address do not count; without one, all files do. */
+export function bootRules({ files }: Observed, paths: Paths, index: number, macAddress?: string): string[] {
+  return filesOfIndex(paths, index).flatMap(path => {
+    const file = files[path]
+    if (!file || isForeign(file)) return []
+    const configured = macAddressIn(file.text)
+    return macAddress && configured && configured !== macAddress ? [] : rulesInFile(file.text)
+  })
+}
+
+function tableIn(rule: string): number[] {
+  const table = Number(/ lookup (\d+)/.exec(rule)?.[1])
+  return Number.isNaN(table) || isKernelTable(table) ? [] : [table]
+}
+
+export function ownedNicOf(owned: readonly OwnedNic[], { macAddress }: { macAddress: string }): OwnedNic | undefined {
+  return owned.find(entry => entry.macAddress === macAddress)
+}
+
+/** The Go implementation leaves no record. */
+export function isOfOlderAgent(nic: OwnedNic | undefined): boolean {
+  return nic !== undefined && nic.record?.rules === undefined
+}
+
+/** Files at the paths of records that the agent does not believe, with the MAC address in their name. */
+export function unusableRecords(
+  { files }: Pick<Observed, 'files'>,
+  paths: Paths,
+): { path: string; macAddress: string | undefined; file: FileState }[] {
+  const directory = `${recordsDirectory(paths)}/`
+  return Object.entries(files)
+    .filter(([path, file]) => path.startsWith(directory) && (isForeign(file) || !parseRecord(file.text)))
+    .map(([path, file]) => ({ path, macAddress: macAddressOf(path.slice(directory.length)), file }))
+}
+
+function macAddressOf(name: string): string | undefined {
+  const [, digits = ''] = /^([0-9a-f]{12})\.json$/.exec(name) ?? []
+  return parseMac(digits.replace(/..(?=.)/g, '$&:'))
+}
+
+/** The MAC address that a file of ours, or of the Go implementation, configures. */
+export function macAddressIn(text: string | undefined): string | undefined {
+  const found =
+    /(?:macaddress|mac-address|hwaddr|attr\{address\})"?\s*(?:[:=]|==)\s*["']?((?:[0-9a-f]{2}:){5}[0-9a-f]{2})/i.exec(
+      text ?? '',
+    )
+  return found?.[1]?.toLowerCase()
+}
+
+/** The UUID of our NetworkManager profile. It depends on the MAC address alone, so a NIC never gets two profiles. */
+export function profileUuid(macAddress: string): string {
+  return `6d756c74-696e-8963-8000-${macAddress.replaceAll(':', '')}`
+}

@@ -1,0 +1,359 @@
+/**
+ * Reads everything for one OpenstackConfig and plans, without changing anything: the first half of a sync, and all of a
+ * dry run.
+ */
+import { equalJson } from '../../contract/json.ts'
+import { type OpenstackConfig, openstackConfigAnnotations, providerIdOf } from '../../contract/openstack-config.ts'
+import { keyOf } from '../../kube/keys.ts'
+import { inTurns } from '../../runtime/event-loop.ts'
+import type { Cloud, MessageBus, Port } from '../cloud.ts'
+import { type CredentialSources, type Credentials, credentialsFor } from '../clouds/credentials.ts'
+import type { DoubtfulPort, RepeatedReads } from '../clouds/repeated-reads.ts'
+import type { SyncSettings } from '../config.ts'
+import type { Hints } from '../events/hints.ts'
+import type { Policy } from '../limits/policy.ts'
+import { concernedNodes } from '../plan/concerned-nodes.ts'
+import { type Claim, type DeliveredNode, identityOf, type Observed } from '../plan/observed-state.ts'
+import { type Plan, planSteps } from '../plan/plan.ts'
+import { addressesIn } from '../plan/verdicts.ts'
+import { SyncError, stage } from '../sync-error.ts'
+import { withField } from '../viola/unknown-provider.ts'
+import type { ClusterNodes, DeliveredNodes, ListAge, ViolaClient } from '../viola/viola-client.ts'
+import type { ViolaClients } from '../viola/viola-clients.ts'
+import { type CloudState, checkDeletedVms, checkMissingPorts, logIn, observeCloud, rulesOf } from './observe.ts'
+import { isRemoving, isUsable, type Snapshot, withChangedPorts } from './snapshots.ts'
+import { selectedIds } from './vms.ts'
+
+export interface InspectDeps {
+  openCloud: (user: string, config: OpenstackConfig, settings: SyncSettings, credentials: Credentials) => Cloud
+  violaClients: ViolaClients
+  /** The credentials that one object may use. */
+  sources: (user: string) => CredentialSources
+  policy: Policy
+  planner: Planner
+  repeatedReads: RepeatedReads
+  now: () => Date
+  /** The other OpenstackConfigs of a cluster. */
+  claims: (providerId: string, source: string) => Claim[]
+  /** Runs one stage of a sync and measures it. */
+  timed: <T>(stage: SyncStage, work: () => Promise<T>) => Promise<T>
+}
+
+export type SyncStage = 'cloud' | 'held' | 'plan' | 'answers' | 'deliver' | 'record' | 'status'
+
+export interface Planner {
+  plan(source: string, observed: Observed): Promise<Plan>
+  /** The VMs of the last plan of an object. */
+  selectedVms(source: string): string[]
+  /** What the last plan of an object was made of. */
+  lastObserved(source: string): Observed | undefined
+  /** The version of the Nodes of the last plan of an object. */
+  nodesVersion(source: string): string | undefined
+  forget(source: string): void
+}
+
+/** Keeps the last plan of each object: with a thousand nodes, planning costs more than reading an unchanged state. */
+export function createPlanner(): Planner {
+  const last = new Map<string, { observed: Observed; plan: Plan }>()
+  return {
+    async plan(source, observed) {
+      const known = last.get(source)
+      if (known && isUnchanged(known.observed, observed)) return known.plan
+      const plan = await inTurns(planSteps(observed))
+      last.set(source, { observed, plan })
+      return plan
+    },
+    nodesVersion: source => last.get(source)?.observed.nodesVersion,
+    lastObserved: source => last.get(source)?.observed,
+    selectedVms: source => selectedIds(last.get(source)?.observed.vms ?? []),
+    forget: source => void last.delete(source),
+  }
+}
+
+/** Unchanged ports and nodes are the same objects, so they are compared by identity. The rest is small. */
+function isUnchanged(a: Observed, b: Observed): boolean {
+  if (a.delivered.length !== b.delivered.length || a.ports.length !== b.ports.length) return false
+  if (a.delivered.some((node, index) => !isSameConfig(node, b.delivered[index]))) return false
+  if (a.ports.some((port, index) => port !== b.ports[index])) return false
+  return equalJson(withoutLists(a), withoutLists(b))
+}
+
+/** A plan does not depend on the status of nodes. A node with another status has the same interfaces. */
+function isSameConfig(a: DeliveredNode, b: DeliveredNode | undefined): boolean {
+  return a.interfaces === b?.interfaces && a.specHash === b.specHash && a.generation === b.generation
+}
+
+function withoutLists({ delivered: _, ports: __, networks, portChecks, deletedVms, ...rest }: Observed): object {
+  return { ...rest, networks: [...networks], portChecks: [...portChecks], deletedVms: [...deletedVms] }
+}
+
+export interface Inspection {
+  settings: SyncSettings
+  providerId: string
+  cloud: Cloud
+  viola: ViolaClient
+  cloudState: CloudState
+  bus: MessageBus | undefined
+  /** Whoever reads Secrets of the object's namespace may know the account of the bus. */
+  sharesBus: boolean
+  observed: Observed
+  plan: Plan
+  /** All nodes that the cluster has a config of. */
+  cluster: readonly DeliveredNode[]
+  /** Viola reports the state of its nodes. */
+  nodesReported: boolean
+  /** Only the ports that notifications named were read. */
+  isTargeted: boolean
+  /** Errors of checks of missing ports. */
+  checkFailures: string[]
+}
+
+export interface InspectContext {
+  signal: AbortSignal
+  /** A person requested a fresh read. */
+  fresh: boolean
+  hints: Hints
+  /** The last complete read, if a sync of the ports that notifications name may use it. */
+  snapshot?: Snapshot | undefined
+  /** How old the list of node configs may be. Default: it is read. */
+  listAge?: ListAge
+  /** An earlier inspection of the same object: the cloud is not asked, and the plan is based on what it found. */
+  reuse?: Inspection | undefined
+  /** Who uses the cloud, the client of Viola and the Secrets until it is forgotten. Default: the object. */
+  user?: string
+}
+
+export async function inspect(
+  config: OpenstackConfig,
+  deps: InspectDeps,
+  context: InspectContext,
+): Promise<Inspection> {
+  const { signal, fresh, hints, snapshot, listAge = {}, reuse, user = keyOf(config) } = context
+  const settings = deps.policy.admit(config)
+  const credentials = await credentialsFor(config, settings, deps.sources(user))
+  const cloud = deps.openCloud(user, config, settings, credentials)
+  if (fresh) cloud.refresh()
+  else cloud.invalidate(hints)
+  const providerId = providerIdOf(config)
+  const viola = deps.violaClients.open({ user, settings, credentials, providerId })
+  const sharesBus = !credentials.usesOwnKey || deps.policy.isOwnNamespace(config.metadata.namespace ?? '')
+  const opened = { settings, providerId, cloud, viola, sharesBus }
+  const list = () =>
+    listDelivered(viola, signal, shorter(listAge, settings.pollSlowMs)).catch(async error => {
+      throw await withCloudCheck(withField(error, config, deps.policy), cloud, signal)
+    })
+  if (reuse?.cloud === cloud) return inspectAgain(config, deps, opened, reuse, await deps.timed('held', list))
+
+  const { changed } = hints
+  if (snapshot && changed && isUsable(snapshot, config, opened)) {
+    const known = await deps.timed('cloud', () => withChangedPorts(snapshot, changed, signal))
+    const reads = known && { cloud: known, delivered: async () => ({ nodes: snapshot.cluster, reported: true }) }
+    const inspection = reads && (await observe(config, deps, context, opened, reads))
+    if (inspection && !isRemoving(inspection)) return { ...inspection, isTargeted: true }
+  }
+  const reads = { cloud, delivered: list }
+  const before = { observed: deps.planner.lastObserved(keyOf(config)), startedAt: deps.repeatedReads.now() }
+  return withChecks(await observe(config, deps, context, opened, reads), deps, { ...context, user, before })
+}
+
+type Opened = Pick<Inspection, 'settings' | 'providerId' | 'cloud' | 'viola' | 'sharesBus'>
+
+interface Reads {
+  cloud: Cloud
+  delivered: () => Promise<DeliveredNodes>
+}
+
+/** Plans with what an earlier inspection found in the cloud, and with the nodes as they are now. */
+async function inspectAgain(
+  config: OpenstackConfig,
+  deps: InspectDeps,
+  opened: Opened,
+  earlier: Inspection,
+  { nodes, reported }: DeliveredNodes,
+): Promise<Inspection> {
+  const { ports, portChecks, deletedVms, nodesVersion } = earlier.observed
+  const observed = await withDelivered(nodes, {
+    ...observedFrom(config, deps, opened, earlier.cloudState),
+    ...{ ports, portChecks, deletedVms },
+    ...(nodesVersion !== undefined && { nodesVersion }),
+  })
+  const plan = await deps.timed('plan', () => deps.planner.plan(keyOf(config), observed))
+  return { ...earlier, ...opened, observed, plan, cluster: nodes, nodesReported: reported }
+}
+
+/** Reads everything and plans. */
+async function observe(
+  config: OpenstackConfig,
+  deps: InspectDeps,
+  { signal, hints }: InspectContext,
+  opened: Opened,
+  { cloud, delivered }: Reads,
+): Promise<Inspection> {
+  const { viola } = opened
+  const [{ nodes, reported }, clusterNodes] = await deps.timed('held', () =>
+    Promise.all([delivered(), config.spec.vmSelector?.clusterNodes ? readClusterNodes(viola, signal) : undefined]),
+  )
+  const nodesVersion = clusterNodes && 'version' in clusterNodes ? clusterNodes.version : undefined
+  const lastVersion = deps.planner.nodesVersion(keyOf(config))
+  // The server of a new Node may be newer than the servers in the cache.
+  if (lastVersion !== undefined && nodesVersion !== lastVersion) cloud.invalidate({ servers: true, networks: false })
+  const deliveredVms = () => vmsOf(nodes, keyOf(config))
+  const cloudState = await deps.timed('cloud', () =>
+    observeCloud(cloud, config.spec, { settings: opened.settings, deliveredVms, clusterNodes, signal }),
+  )
+  const bus = await stage('ContrabassError', () => cloud.bus(signal, hints.busRefused))
+  const observed = await withDelivered(nodes, {
+    ...observedFrom(config, deps, opened, cloudState),
+    ...(nodesVersion !== undefined && { nodesVersion }),
+  })
+  const plan = await deps.timed('plan', () => deps.planner.plan(keyOf(config), observed))
+  const list = { cluster: nodes, nodesReported: reported }
+  return { ...opened, cloudState, bus, observed, plan, ...list, isTargeted: false, checkFailures: [] }
+}
+
+/** Asks the cloud again about what is missing, and plans on its answers. */
+async function withChecks(
+  inspection: Inspection,
+  deps: InspectDeps,
+  { signal, hints, user, before }: CheckContext,
+): Promise<Inspection> {
+  const { plan, cloud, cloudState, observed, cluster } = inspection
+  const { missingPorts: missing, uncheckedVms } = plan
+  if (missing.length === 0 && uncheckedVms.length === 0) {
+    deps.repeatedReads.forget(user)
+    return inspection
+  }
+  const [{ ports, portChecks, failures }, vms] = await deps.timed('answers', () =>
+    Promise.all([
+      checkMissingPorts(cloud, { missing, state: cloudState, deletedPorts: hints.deletedPorts, signal }),
+      checkDeletedVms(cloud, uncheckedVms, signal),
+    ]),
+  )
+  const doubtful = doubtfulPorts(missing, portChecks, before.observed)
+  for (const identity of deps.repeatedReads.note(user, doubtful, before.startedAt))
+    portChecks.set(identity, 'withoutSubnet')
+  const answers = { ports: mergePorts(observed.ports, ports), portChecks, deletedVms: vms.deletedVms }
+  const checked = await withDelivered(cluster, { ...observed, ...answers })
+  const checkFailures = [...failures, ...vms.failures]
+  return { ...inspection, observed: checked, plan: await inTurns(planSteps(checked)), checkFailures }
+}
+
+interface CheckContext extends InspectContext {
+  user: string
+  /** The last plan, and when this read started. */
+  before: { observed: Observed | undefined; startedAt: number }
+}
+
+/** Ports without an address in a selected subnet, about which the second answer said nothing. */
+function doubtfulPorts(
+  missing: Plan['missingPorts'],
+  portChecks: Observed['portChecks'],
+  before: Observed | undefined,
+): DoubtfulPort[] {
+  const doubtful = missing.filter(one => one.port && !portChecks.has(identityOf(one)))
+  if (doubtful.length === 0) return []
+  const lastGood = new Map<string, Port>()
+  for (const port of before?.ports ?? [])
+    if ('subnet' in addressesIn(port, before?.subnets ?? [])) lastGood.set(port.id, port)
+  return doubtful.flatMap(({ port, ...one }) =>
+    port ? [{ identity: identityOf(one), port, lastGood: lastGood.get(port.id) }] : [],
+  )
+}
+
+function vmsOf(nodes: readonly DeliveredNode[], source: string): string[] {
+  const own = nodes.filter(({ interfaces }) => interfaces.some(nic => nic.source === source))
+  return [...new Set(own.flatMap(({ instanceId }) => instanceId || []))]
+}
+
+export function listDelivered(viola: ViolaClient, signal: AbortSignal, allowed?: ListAge): Promise<DeliveredNodes> {
+  return stage('ViolaError', () => viola.list(signal, allowed))
+}
+
+/** A cloud that refuses the account is reported beside the error of Viola, not after it. */
+async function withCloudCheck(error: unknown, cloud: Cloud, signal: AbortSignal): Promise<unknown> {
+  if (!(error instanceof SyncError) || signal.aborted) return error
+  try {
+    await logIn(cloud, signal)
+    return error
+  } catch (cloudError) {
+    if (!(cloudError instanceof SyncError) || signal.aborted) return error
+    const { reason, message, cause, retryAfterMs } = error
+    return new SyncError(reason, message, { cause, retryAfterMs, cloudError })
+  }
+}
+
+function shorter({ maxAgeMs = 0, maxStreamedMs = maxAgeMs }: ListAge, maxMs: number): ListAge {
+  return { maxAgeMs: Math.min(maxAgeMs, maxMs), maxStreamedMs: Math.min(maxStreamedMs, maxMs) }
+}
+
+/** An error, also an empty list, is no statement about any VM. The VMs of vmNames do not wait for it. */
+async function readClusterNodes(viola: ViolaClient, signal: AbortSignal): Promise<ClusterNodes | SyncError> {
+  try {
+    const nodes = await stage('ClusterNodesError', () => viola.clusterNodes(signal))
+    return nodes.items.length > 0 ? nodes : new SyncError('ClusterNodesError', 'viola: the cluster has no Nodes')
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof SyncError) return error
+    throw error
+  }
+}
+
+/** What is observed, with what the cluster has of it. */
+export async function withDelivered(
+  cluster: readonly DeliveredNode[],
+  observed: Omit<Observed, 'delivered'>,
+): Promise<Observed> {
+  return { ...observed, delivered: await inTurns(concernedNodes(cluster, observed)) }
+}
+
+function mergePorts(ports: Observed['ports'], more: Observed['ports']): Observed['ports'] {
+  const known = new Set(ports.map(port => port.id))
+  return [...ports, ...more.filter(port => !known.has(port.id))]
+}
+
+function observedFrom(
+  config: OpenstackConfig,
+  deps: Pick<InspectDeps, 'claims' | 'now'>,
+  { settings, providerId }: Pick<Inspection, 'settings' | 'providerId'>,
+  cloudState: CloudState,
+): Omit<Observed, 'delivered'> {
+  const { vms, nodesWithoutVm, ports, subnets, subnetNames, networks } = cloudState
+  const claims = deps.claims(providerId, keyOf(config))
+  const reservedIndexes = [config.status ?? {}, ...claims].flatMap(one => one.reservedIndexes ?? [])
+  const now = deps.now().getTime()
+  const approval = removalApprovalOf(config)
+  const { observedGeneration, renumber } = config.status ?? {}
+  // An edit since the decision may have changed the numbers of subnets. A move that failed is rolled back anyway.
+  const isDecided = observedGeneration === config.metadata.generation || renumber?.current?.phase === 'RollingBack'
+  const isNew = isNewObject(config)
+  return {
+    source: keyOf(config),
+    isNew,
+    rules: rulesOf(settings, config.metadata.creationTimestamp, cloudState),
+    subnets,
+    subnetNames,
+    networks,
+    vms,
+    nodesWithoutVm,
+    ports,
+    portChecks: new Map(),
+    claims,
+    resolvedNames: config.status?.resolvedNames ?? {},
+    resolvedSubnets: config.status?.resolvedSubnets ?? {},
+    reservedIndexes: reservedIndexes.filter(({ until }) => Date.parse(until) > now),
+    deletedVms: new Map(),
+    removalsOnHold: config.status?.heldRemovals ?? [],
+    removalsApproved: !isNew && approval !== undefined && approval !== config.status?.releasedRemovals,
+    ...(renumber?.current && isDecided && { renumber: renumber.current }),
+  }
+}
+
+/** Its annotations are no requests: a file that was applied again has those of the object that was lost. */
+export function isNewObject({ status }: OpenstackConfig): boolean {
+  return status?.deliveredTo === undefined && (status?.leftBehind ?? []).length === 0
+}
+
+/** The value of the annotation by which a person approves removals. Each new value approves once. */
+export function removalApprovalOf({ metadata }: OpenstackConfig): string | undefined {
+  return metadata.annotations?.[openstackConfigAnnotations.releaseRemovals]
+}

@@ -1,0 +1,35 @@
+/**
+ * Recognizes the primary port of a node: it has an address of the Node, or the agent refused it. Pure.
+ *
+ * MultiNIC never manages it. To give it an address in a selected subnet, or to configure it, can cut off the node.
+ */
+import { canonical } from '../../contract/address.ts'
+import type { Interface } from '../../contract/interfaces.ts'
+import type { InterfaceReason } from '../../contract/reasons/catalogue.ts'
+import type { Port } from '../cloud.ts'
+import type { DeliveredNode } from './observed-state.ts'
+import type { Refusal } from './verdicts.ts'
+
+export function hasNodeAddress(port: Port, node: Pick<DeliveredNode, 'status'> | undefined): boolean {
+  const own = new Set(node?.status?.nodeAddresses?.map(canonical))
+  // Stryker disable next-line ConditionalExpression: it only saves work on the thousands of ports of new nodes
+  if (own.size === 0) return false
+  return port.addresses.some(({ address }) => own.has(canonical(address)))
+}
+
+const refusals: readonly InterfaceReason[] = ['DefaultRoute', 'NodeAddress']
+
+export function isRefusedAsPrimary(
+  { portId, macAddress }: Interface,
+  { status }: Pick<DeliveredNode, 'status'>,
+): boolean {
+  const reported = status?.interfaceStatuses?.find(one =>
+    portId === undefined ? one.macAddress === macAddress : one.portId === portId,
+  )
+  return refusals.some(reason => reason === reported?.reason)
+}
+
+export const primaryPort: Refusal = {
+  reason: 'PrimaryPort',
+  message: 'the port is the primary port of the node; MultiNIC does not manage it',
+}

@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { InventoryWrite } from '../../contract/inventory.ts'
+import type { VerdictWrite } from '../../contract/operator-api.ts'
+import { nextTurn, type Steps } from '../../runtime/event-loop.ts'
+import { silent } from '../../telemetry/log.ts'
+import type { DeliveredNode } from '../plan/observed-state.ts'
+import { aNic, aNode, aPort, me, observed, one, planNodes, storage, vm1 } from '../plan/plan.fixture.ts'
+import type { NodePlan, Plan } from '../plan/plan.ts'
+import type { Verdict } from '../plan/verdicts.ts'
+import { createRecords, type Recorder } from './records.ts'
+import type { ObjectVerdicts } from './verdict-changes.ts'
+
+function* oneStep(): Steps<void> {
+  yield
+}
+
+function aRecorder() {
+  const writes: InventoryWrite[] = []
+  const put = async (some: InventoryWrite[]) => {
+    writes.push(...some)
+    return true
+  }
+  return { writes, records: createRecords({ put }, () => new Date('2026-01-01T00:00:00Z')) }
+}
+
+function planWith(subnetName: string, serverName: string, delivered = one): NodePlan {
+  const subnets = [{ ...storage, name: subnetName }]
+  const cloud = { subnets, ports: [aPort(1)], vms: [{ ...vm1, serverName }], delivered: [delivered] }
+  return planNodes(observed(cloud)).nodes[0] ?? assert.fail('no plan')
+}
+
+const namesIn = ({ instanceName, config }: InventoryWrite) => [
+  instanceName,
+  ...config.interfaces.map(({ subnetName }) => subnetName),
+]
+
+test('experience M10: the inventory gets current names of nodes that are not delivered again', async () => {
+  const { writes, records } = aRecorder()
+  const sync = async (plan: NodePlan) => {
+    assert.equal(plan.action, 'keep')
+    records.noteNames('biz', plan, me)
+    records.note('biz', one, 'the node is Pending')
+    await records.flush(silent)
+  }
+  const plan = planWith('storage', 'web')
+  await sync(plan)
+  await sync(plan)
+  assert.deepEqual(writes.map(namesIn), [['web', 'storage']])
+  await sync(planWith('storage', 'web'))
+  assert.equal(writes.length, 1)
+  await sync(planWith('renamed', 'database'))
+  assert.deepEqual(writes.slice(1).map(namesIn), [['database', 'renamed']])
+})
+
+test('the nodes of a plan are noted until something about them or another node is noted', async () => {
+  const { records } = aRecorder()
+  const delivered = [one, { ...one, nodeName: 'worker-2' }]
+  const plan = planNodes(observed({ delivered, ports: [aPort(1)] }))
+  const noteAll = () => {
+    for (const node of plan.nodes) records.noteNames('biz', node, me)
+    for (const node of delivered) records.note('biz', node, 'the node is Pending')
+  }
+  const steps = function* (): Steps<void> {
+    noteAll()
+    yield
+  }
+  const noteTwice = () => {
+    noteAll()
+    for (const _ of records.unlessNoted(plan, delivered, steps()));
+  }
+  const areNoted = (plan: Plan, nodes: readonly DeliveredNode[]) =>
+    records.unlessNoted(plan, nodes, oneStep()).next().done === true
+  assert.equal(areNoted(plan, delivered), false)
+  noteTwice()
+  assert.equal(areNoted(plan, [...delivered]), true)
+  assert.equal(areNoted(plan, delivered.slice(1)), false)
+  assert.equal(areNoted(plan, [one, { ...one, nodeName: 'worker-2' }]), false)
+  assert.equal(areNoted(planNodes(observed({ delivered, ports: [aPort(1)] })), delivered), false)
+  await records.flush(silent)
+  noteTwice()
+  assert.equal(areNoted(plan, delivered), true)
+
+  const other = { ...one, nodeName: 'worker-3' }
+  const changes = {
+    'another node': () => records.note('biz', other, 'the node is Pending'),
+    'a node that another object is alone on': () => records.note('biz', one, 'as before', { isOnlyNode: true }),
+    'what a node should have': () => records.note('biz', one, 'not delivered', { requested: [aNic(2, 1)] }),
+    'new names': () => records.noteNames('biz', planWith('renamed', 'web'), me),
+    'a port': () => records.noteSeen('biz', 'another port'),
+    'a delivery': () => records.noteDelivered('biz', [aNic(1, 0)], true),
+    'a removal': () => records.noteRemoving('biz', one, 'gone'),
+    'a removed node': () => records.noteGone('biz', one, 'gone'),
+    'another replica': () => records.restart(),
+  }
+  records.restart()
+  noteAll()
+  const running = records.unlessNoted(plan, delivered, steps())
+  running.next()
+  records.note('biz', one, 'not delivered', { requested: [aNic(3, 2)] })
+  running.next()
+  assert.equal(areNoted(plan, delivered), false, 'noted by another object meanwhile')
+  noteTwice()
+  for (const [name, change] of Object.entries(changes)) {
+    change()
+    assert.equal(areNoted(plan, delivered), false, name)
+    noteTwice()
+    assert.equal(areNoted(plan, delivered), true, name)
+  }
+})
+
+test('a record has the name of the provider, also while the node is removed', async () => {
+  const { writes, records } = aRecorder()
+  const node = { ...one, providerName: 'Seoul 1' }
+  records.note('biz', node, 'the node is Pending')
+  await records.flush(silent)
+  records.note('biz', { ...node, providerName: 'Seoul 2' }, 'the node is Pending')
+  await records.flush(silent)
+  records.noteRemoving('biz', { ...node, providerName: 'Seoul 2' }, 'gone')
+  await records.flush(silent)
+  assert.deepEqual(
+    writes.map(({ providerName, reason }) => [providerName, reason === 'Removing']),
+    [
+      ['Seoul 1', false],
+      ['Seoul 2', false],
+      ['Seoul 2', true],
+    ],
+  )
+})
+
+for (const outcome of ['succeeds', 'fails'] as const)
+  test(`a newer record of a node waits for the older one, which ${outcome}`, async () => {
+    const states: string[] = []
+    const first = Promise.withResolvers<boolean>()
+    const put = async ([write]: InventoryWrite[]) => {
+      const isFirst = states.push(write?.providerName ?? '') === 1
+      return isFirst ? first.promise : true
+    }
+    const records = createRecords({ put }, () => new Date('2026-01-01T00:00:00Z'))
+    records.note('biz', { ...one, providerName: 'older' }, 'the node is Pending')
+    const older = records.flush(silent)
+    const newest = { ...one, providerName: 'newer' }
+    records.note('biz', newest, 'the node is Pending')
+    const newer = records.flush(silent)
+    // A flush takes a few turns of the event loop.
+    for (let turns = 0; turns < 10; turns++) await nextTurn()
+    assert.deepEqual(states, ['older'])
+    if (outcome === 'succeeds') first.resolve(true)
+    else first.reject(new Error('inventory database unavailable'))
+    assert.deepEqual(await Promise.all([older, newer]), [outcome === 'succeeds', true])
+    // The flush of another object.
+    await records.flush(silent)
+    records.note('biz', newest, 'the node is Pending')
+    await records.flush(silent)
+    assert.deepEqual(states, ['older', 'newer'])
+  })
+
+test('records of other nodes do not wait', async () => {
+  const names: string[] = []
+  const first = Promise.withResolvers<boolean>()
+  const put = async ([write]: InventoryWrite[]) => (names.push(write?.nodeName ?? '') === 1 ? first.promise : true)
+  const records = createRecords({ put }, () => new Date('2026-01-01T00:00:00Z'))
+  records.note('biz', one, 'the node is Pending')
+  const slow = records.flush(silent)
+  records.note('biz', { ...one, nodeName: 'w2' }, 'the node is Pending')
+  assert.equal(await records.flush(silent), true)
+  assert.deepEqual(names, [one.nodeName, 'w2'])
+  first.resolve(true)
+  assert.equal(await slow, true)
+})
+
+test('two objects with interfaces on one node do not overwrite the names of each other', async () => {
+  const { writes, records } = aRecorder()
+  const shared = aNode([aNic(1, 0), aNic(2, 1, { source: 'ns/other', subnetName: 'delivered' })])
+  const planned = (index: number, subnetName: string): NodePlan => ({
+    ...planWith('x', 'web', shared),
+    interfaces: shared.interfaces.map((nic, at) => (at === index ? { ...nic, subnetName } : nic)),
+  })
+  const [mine, others] = [planned(0, 'mine'), planned(1, 'theirs')]
+  for (const [plan, source] of [
+    [mine, me],
+    [others, 'ns/other'],
+    [{ ...mine }, me],
+    [{ ...others }, 'ns/other'],
+  ] as const) {
+    records.noteNames('biz', plan, source)
+    records.note('biz', shared, 'the node is Pending')
+    await records.flush(silent)
+  }
+  assert.deepEqual(writes.map(namesIn), [
+    ['web', 'mine', 'delivered'],
+    ['web', 'mine', 'theirs'],
+  ])
+})
+
+const ignored = (vm: string, message = 'm'): Verdict => ({
+  vm,
+  portId: `port-${vm}`,
+  reason: 'StatusNotAllowed',
+  message,
+})
+const mine = (...verdicts: Verdict[]): ObjectVerdicts => ({ config: me, providerId: 'biz', verdicts })
+
+/** A recorder that answers as told, and the VMs of the verdicts of each request. */
+function withAnswers(...answers: (boolean | 'fails')[]) {
+  const puts: { nodes: string[]; ranges: string[] }[] = []
+  const put: Recorder['put'] = async (records, verdicts) => {
+    const rangeOf = ({ after = '', upTo = '', removed, verdicts }: VerdictWrite) =>
+      removed ? 'removed' : `(${after},${upTo}] ${verdicts.map(({ vm }) => vm).join(' ')}`
+    puts.push({ nodes: records.map(({ nodeName }) => nodeName), ranges: verdicts.map(rangeOf) })
+    const answer = answers.shift() ?? true
+    if (answer === 'fails') throw new Error('the inventory is down')
+    return answer
+  }
+  let time = Date.UTC(2026, 0, 1)
+  const records = createRecords({ put }, () => new Date(time))
+  const wait = (ms: number) => {
+    time += ms
+  }
+  return { puts, records, wait }
+}
+
+test('verdicts are sent with the record of their VM, and then only those that differ', async () => {
+  const { puts, records } = withAnswers()
+  records.note('biz', one, 'the node is Pending')
+  const object = mine(ignored(vm1.id ?? ''), ignored('vm-9'))
+  assert.equal(await records.flush(silent, object), true)
+  assert.deepEqual(puts, [{ nodes: [one.nodeName], ranges: [`(,] ${vm1.id} vm-9`] }])
+  await records.flush(silent, object)
+  await records.flush(silent, mine(ignored(vm1.id ?? ''), ignored('vm-9')))
+  await records.flush(silent)
+  assert.equal(puts.length, 1)
+  await records.flush(silent, mine(ignored(vm1.id ?? ''), ignored('vm-9', 'new')))
+  assert.deepEqual(puts[1], { nodes: [], ranges: [`(${vm1.id},vm-9] vm-9`] })
+  records.restart()
+  await records.flush(silent, mine(ignored('vm-9')))
+  assert.deepEqual(puts[2]?.ranges, ['(,] vm-9'], 'another replica may have written')
+})
+
+test('verdicts that were found to be stored are not compared again', async () => {
+  const { puts, records } = withAnswers()
+  let reads = 0
+  const counted = () => ({
+    ...ignored('a'),
+    get vm() {
+      reads++
+      return 'a'
+    },
+  })
+  await records.flush(silent, mine(counted()))
+  const equal = mine(counted())
+  await records.flush(silent, equal)
+  const before = reads
+  await records.flush(silent, equal)
+  assert.equal(reads, before)
+  assert.equal(puts.length, 1)
+})
+
+test('verdicts that differ while none are sent are sent later', async () => {
+  const { puts, records, wait } = withAnswers(true, false)
+  const other = { ...mine(ignored('b')), config: 'ns/other' }
+  await records.flush(silent, mine(ignored('a')))
+  await records.flush(silent, other)
+  const changed = mine(ignored('a', 'new'))
+  await records.flush(silent, changed)
+  assert.equal(puts.length, 2)
+  wait(61_000)
+  await records.flush(silent, changed)
+  assert.deepEqual(puts[2]?.ranges, ['(,a] a'])
+})
+
+test('after a failure all verdicts are sent again, because some may be stored', async () => {
+  const { puts, records } = withAnswers(true, 'fails')
+  await records.flush(silent, mine(ignored('a'), ignored('b')))
+  assert.equal(await records.flush(silent, mine(ignored('a'), ignored('b', 'new'))), false)
+  await records.flush(silent, mine(ignored('a'), ignored('b')))
+  assert.deepEqual(puts[2]?.ranges, ['(,] a b'])
+})
+
+test('an inventory that does not store verdicts gets the records, and the verdicts once a minute until it does', async () => {
+  const { puts, records, wait } = withAnswers(false)
+  const object = mine(ignored('a'))
+  await records.flush(silent, object)
+  await records.flush(silent, object)
+  assert.equal(puts.length, 1)
+  wait(61_000)
+  await records.flush(silent, object)
+  await records.flush(silent, object)
+  assert.deepEqual(puts[1]?.ranges, ['(,] a'])
+  assert.equal(puts.length, 2)
+})
+
+test('the verdicts of a deleted object are deleted once', async () => {
+  const { puts, records } = withAnswers(true, 'fails')
+  await records.flush(silent, mine(ignored('a')))
+  const gone = { ...mine(), verdicts: undefined }
+  assert.equal(await records.flush(silent, gone), false)
+  assert.equal(await records.flush(silent, gone), true)
+  assert.deepEqual(
+    puts.map(({ ranges }) => ranges),
+    [['(,] a'], ['removed'], ['removed']],
+  )
+})
+
+test('a fleet is sent in bounded requests, each VM with its verdicts', async () => {
+  const { puts, records } = withAnswers()
+  const vms = Array.from({ length: 1_000 }, (_, n) => `vm-${n}`)
+  for (const vm of vms) records.note('biz', { ...one, nodeName: `node-${vm}`, instanceId: vm }, 'new')
+  await records.flush(silent, mine(...vms.flatMap(vm => [ignored(vm), { ...ignored(vm), portId: `second-${vm}` }])))
+  assert.equal(puts.flatMap(({ nodes }) => nodes).length, 1_000)
+  for (const { nodes, ranges } of puts) {
+    assert.ok(nodes.length <= 200)
+    const decided = ranges.join(' ').split(' ')
+    for (const node of nodes) assert.ok(decided.includes(node.slice('node-'.length)), node)
+  }
+})
+
+test('a clock that was ahead delays no verdicts after it is set back', async () => {
+  let now = Date.parse('2026-01-02T00:00:00Z')
+  const sent: number[] = []
+  const put = async (_: InventoryWrite[], verdicts: VerdictWrite[]) => {
+    if (verdicts.length > 0) sent.push(now)
+    return false
+  }
+  const records = createRecords({ put }, () => new Date(now))
+  const verdicts: Verdict[] = [{ vm: 'vm-1', portId: 'port-1', reason: 'NotSelected', message: '' }]
+  const flush = () => records.flush(silent, { config: 'a/b', providerId: 'biz', verdicts })
+  await flush()
+  await flush()
+  assert.equal(sent.length, 1)
+  now -= 24 * 3_600_000
+  await flush()
+  assert.equal(sent.length, 2)
+})

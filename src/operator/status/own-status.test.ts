@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { OpenstackConfig, OpenstackConfigStatus } from '../../contract/openstack-config.ts'
+import { createOwnStatuses } from './own-status.ts'
+
+function aConfig(status: OpenstackConfigStatus, metadata: { uid?: string; resourceVersion?: string } = {}) {
+  return {
+    metadata: { name: 'main', namespace: 'ns', uid: 'a', resourceVersion: '100', ...metadata },
+    status,
+  } as OpenstackConfig
+}
+
+test('what was written last counts, apart from what decides nothing', () => {
+  const own = createOwnStatuses()
+  const edited = aConfig({ releasedRemovals: 'forged', heldRemovals: [], lastError: 'new' }, { resourceVersion: '101' })
+  assert.equal(own.of(edited), edited)
+  own.writing(aConfig({}), { releasedRemovals: 'yes', lastError: 'old' })
+  assert.deepEqual(own.of(edited).status, { releasedRemovals: 'yes', lastError: 'new' })
+  assert.deepEqual(own.of(aConfig({})).status, { releasedRemovals: 'yes' })
+  const same = aConfig({ releasedRemovals: 'yes', lastError: 'new' })
+  assert.equal(own.of(same), same)
+})
+
+test('an object of a backup and one that was created again are believed, as after a start', () => {
+  const own = createOwnStatuses()
+  own.writing(aConfig({}), { releasedRemovals: 'second' })
+  const restored = aConfig({ releasedRemovals: 'first' }, { resourceVersion: '99' })
+  assert.equal(own.of(restored), restored)
+  const again = aConfig({}, { uid: 'b', resourceVersion: '101' })
+  assert.equal(own.of(again), again)
+  own.clear()
+  const edited = aConfig({}, { resourceVersion: '101' })
+  assert.equal(own.of(edited), edited)
+})

@@ -142,7 +142,7 @@ test('a removal on hold shows the command that approves it', () => {
   const source = aSource('True', ['worker-1 multinic0 (port port-1)'])
   const { nodes } = sandboxStatus(observed({ ports: [], configs: [aConfig(configured)], source }))
   assert.equal(nodes[0]?.interfaces[0]?.status, 'OnHold')
-  assert.match(nodes[0]?.interfaces[0]?.message ?? '', /annotate osc .*multinic\.io\/release-removals=/)
+  assert.match(nodes[0]?.interfaces[0]?.message ?? '', /annotate osc .*multinic\.io\/approve-removals=/)
 })
 
 test('simulated nodes have no shell, so none is suggested', () => {

@@ -149,7 +149,7 @@ function nodeView(node: ObservedSandbox['nodes'][number], config: NodeConfig | u
 /** The operator puts many removals at once on hold until a user approves them. */
 const removalOnHold = {
   reason: 'RemovalHeld',
-  message: `many interfaces removed at once; to approve: kubectl -n multinic-system annotate osc --all --overwrite ${openstackConfigAnnotations.releaseRemovals}=$(date +%s)`,
+  message: `many interfaces removed at once; to approve: kubectl -n multinic-system annotate osc --all --overwrite ${openstackConfigAnnotations.approveRemovals}=$(date +%s)`,
 }
 
 function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {

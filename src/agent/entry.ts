@@ -34,7 +34,7 @@ process.on('SIGTERM', () => {
 })
 
 const env = environment()
-const log = createLog({ part: 'agent' }, { write: writeLine })
+const log = createLog({ component: 'agent' }, { write: writeLine })
 const paths = pathsUnder(env['MULTINIC_HOST_PREFIX'] ?? '')
 // Everything is written and synced; an orderly shutdown would only cost time.
 runAgent({ env, host: kernelHost(), log, paths, stop }).then(code => process.exit(code))

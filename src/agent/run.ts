@@ -13,7 +13,7 @@ import { applyUnits, type Failure, type Failures, returnToNetworkManager, withSu
 import { clearJournal, writeJournal } from './apply/journal.ts'
 import { releaseFromNetworkd, releaseUnits, reloadNetworkd, withReleased } from './apply/networkd-reload.ts'
 import { rollBack } from './apply/rollback.ts'
-import { commitAll, removeStagedQuietly, stageAll } from './apply/staging.ts'
+import { commitAll, tryRemoveStaged, stageAll } from './apply/staging.ts'
 import type { AgentContext } from './context.ts'
 import { findDifferences, findLeftovers, remainingKernelChanges } from './differences.ts'
 import { reloadNetplan } from './host/reload.ts'
@@ -254,7 +254,7 @@ async function rollBackFailed({ journaled, failures, after }: Verified, context:
   const failed = unitsDone(journaled, failures, context.done)
   if (failed.length > 0)
     context.notRestored.push(...(await rollBack(failed, { ...after, ...observeFiles(host, paths) }, context)))
-  for (const unit of failed) removeStagedQuietly(host, unit)
+  for (const unit of failed) tryRemoveStaged(host, unit)
 }
 
 async function commit(

@@ -29,7 +29,7 @@ const verdicts: OperatorVerdict[] = [
     config: source,
     vm: 'vm-w1',
     portId: 'port-late',
-    reason: 'StatusNotAllowed',
+    reason: 'PortStatusNotAllowed',
     message: 'the status of the port is BUILD',
   },
   { config: source, vm: 'vm-w1', portId: 'port-first', reason: 'PrimaryPort', message: 'the primary port' },
@@ -137,7 +137,7 @@ test('why of an ignored port shows its verdict', async () => {
     out,
     `port port-late  ignored
   VM vm-w1, OpenstackConfig multinic-system/main
-  StatusNotAllowed: openstackPortAllowedStatuses does not contain the status of the port.
+  PortStatusNotAllowed: openstackPortAllowedStatuses does not contain the status of the port.
   the status of the port is BUILD
   → Wait until the status changes, or extend openstackPortAllowedStatuses.
 `,
@@ -240,7 +240,7 @@ port port-late  ignored
 `),
     out,
   )
-  assert.match(out, /number of their subnet\n {2}w2 {2}multinic4 → multinic0 {2}port p2/)
+  assert.match(out, /index of their subnet\n {2}w2 {2}multinic4 → multinic0 {2}port p2/)
 })
 
 test('plan reads JSON from standard input; an invalid config ends with no and a remedy', async () => {

@@ -187,7 +187,7 @@ export async function check(io: Io, flags: Flags): Promise<Ending> {
   const api = apiOf(io, flags)
   const [all, verdicts, isSelected] = await Promise.all([
     api.records({ providerId: flags.provider }),
-    verdictsOf(io, api, [{ taken: 'true', providerId: flags.provider }]),
+    verdictsOf(io, api, [{ selected: 'true', providerId: flags.provider }]),
     selectionOf(io, flags),
   ])
   const records = all.filter(({ instanceId }) => isSelected(instanceId))

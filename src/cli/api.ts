@@ -33,7 +33,7 @@ import type { Access, Service } from './access.ts'
 import { connectTo } from './connection.ts'
 import { CliError } from './io.ts'
 import { whyUnreachable } from './network-errors.ts'
-import { harmless } from './render/paint.ts'
+import { printable } from './render/paint.ts'
 
 export type Query = Record<string, string | number | undefined>
 
@@ -90,7 +90,7 @@ export function connectApi({ inventory, operator, token }: Access): Api {
     async csv(query = {}) {
       const answer = await ask(await inventory(), withQuery(nodesPath, { ...query, format: 'csv' }), token)
       if (answer.status !== 200) throw refusal(answer)
-      return harmless(answer.text)
+      return printable(answer.text)
     },
     async audit({ limit, ...query }) {
       const all: AuditEntry[] = []
@@ -212,7 +212,7 @@ function refusal({ status, text, service }: Answer): CliError {
 /** Undefined if the text is not JSON. Strings come from clouds and nodes, so control sequences are removed. */
 function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text, (_key, value) => (typeof value === 'string' ? harmless(value) : value))
+    return JSON.parse(text, (_key, value) => (typeof value === 'string' ? printable(value) : value))
   } catch {
     return undefined
   }

@@ -9,7 +9,7 @@ import { type Cluster, type ClusterFlags, withCluster } from './cluster.ts'
 import { CliError, type Ending, type Io } from './io.ts'
 import { messagesIn } from './messages/messages.ts'
 import { nodesWith } from './node-selector.ts'
-import { harmless } from './render/paint.ts'
+import { printable } from './render/paint.ts'
 import { withRequester } from './requested-by.ts'
 import { defaultTimeout, timeoutMsOf, waitFor } from './wait.ts'
 
@@ -125,12 +125,12 @@ function hasResult({ status }: NodeConfig, before: NodeConfig): boolean {
 function headline(config: NodeConfig): string {
   const { state = 'Pending', nics = '' } = config.status ?? {}
   const { reason = '', message = '' } = readyOf(config) ?? {}
-  return harmless(`${config.metadata.name}  ${state}  ${nics}  ${reason}${message && `: ${message}`}`)
+  return printable(`${config.metadata.name}  ${state}  ${nics}  ${reason}${message && `: ${message}`}`)
 }
 
 function resultLines(config: NodeConfig): string[] {
   const others = (config.status?.interfaceStatuses ?? []).filter(({ status }) => status !== 'Configured')
   const line = ({ name = '', status, reason = '', message = '' }: (typeof others)[number]) =>
-    harmless(`  ${name}  ${status}  ${reason}${message && `: ${message}`}`)
+    printable(`  ${name}  ${status}  ${reason}${message && `: ${message}`}`)
   return [headline(config), ...others.map(line)]
 }

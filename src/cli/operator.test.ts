@@ -138,7 +138,7 @@ test('status with a kubeconfig shows the state of the OpenstackConfig', async ()
   await eventually(async () => {
     const { out } = await multinic('status', '--kubeconfig', environment.api.kubeconfig)
     assert.match(out, /OpenstackConfig multinic-system\/main {2}Ready {2}ports 1\/2 {2}synced (now|\d+s ago)/)
-    assert.match(out, /ignored ports: 1 StatusNotAllowed/)
+    assert.match(out, /ignored ports: 1 PortStatusNotAllowed/)
     assert.match(
       out,
       /worker-1 {2}Pending\n(.*\n)*.*○ multinic0 {2}Pending {2}10\.10\.0\.\d+\/24 {2}storage {2}mtu 9000/,

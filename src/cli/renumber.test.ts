@@ -218,7 +218,7 @@ test('a second request is refused while the first is in progress, and the first 
   assert.equal((await multinic('renumber', '--cancel')).code, 1)
 })
 
-test('the interfaces of a node exchange their numbers on request, and the command waits for the result', async () => {
+test('the interfaces of a node exchange their indexes on request, and the command waits for the result', async () => {
   await eventually(async () => assert.equal((await environment.config()).status?.nodes?.configured, 2))
   const { code, out, error } = await multinic('renumber', '--apply', '--yes', '--node', 'worker-1')
   assert.deepEqual([code, error], [0, ''])
@@ -235,7 +235,7 @@ test('the interfaces of a node exchange their numbers on request, and the comman
   await eventually(async () =>
     assert.match(
       (await multinic('renumber')).out,
-      /main {2}Done: 1 of 1 renumbered\nevery interface has the number of its subnet\n$/,
+      /main {2}Done: 1 of 1 renumbered\nevery interface has the index of its subnet\n$/,
     ),
   )
 })

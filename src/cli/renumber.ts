@@ -1,5 +1,5 @@
 /**
- * `multinic renumber`: shows interfaces that have another number than their subnet, and asks the operator to move them. The
+ * `multinic renumber`: shows interfaces that have another index than their subnet, and asks the operator to move them. The
  * operator moves one at a time and needs no command that keeps running.
  */
 import { type OpenstackConfig, openstackConfigAnnotations, openstackConfigs } from '../contract/openstack-config.ts'
@@ -15,7 +15,7 @@ import { messagesIn } from './messages/messages.ts'
 import { vmSelection } from './node-selector.ts'
 import { type Format, print } from './output.ts'
 import { type CheckedNode, podNetworks, unchecked } from './pod-networks.ts'
-import { harmless } from './render/paint.ts'
+import { printable } from './render/paint.ts'
 import { type Move, renumberLines, type ShownMove } from './render/renumber-text.ts'
 import { withRequester } from './requested-by.ts'
 import { defaultTimeout, timeoutMsOf, waitFor } from './wait.ts'
@@ -71,7 +71,7 @@ async function movesOf(io: Io, flags: RenumberFlags, configs: readonly Openstack
     const { status: _, metadata, ...rest } = config
     const { managedFields: __, ...kept } = metadata as typeof metadata & { managedFields?: unknown }
     const { moves = [], nodes, verdicts: ___, error } = await api.plan({ ...rest, metadata: kept })
-    if (error) io.note(harmless(`${keyOf(config)}: ${error.reason}: ${error.message}`))
+    if (error) io.note(printable(`${keyOf(config)}: ${error.reason}: ${error.message}`))
     const vms = new Map(nodes.map(({ nodeName, instanceId }) => [nodeName, instanceId]))
     for (const move of moves) {
       const instanceId = vms.get(move.nodeName) ?? ''
@@ -166,7 +166,7 @@ async function annotate(kube: KubeClient, key: string, value: string | null): Pr
   await kube.patch(openstackConfigs, parseKey(key), { metadata: { annotations } })
 }
 
-/** Prints the progress. True if every interface has its number. */
+/** Prints the progress. True if every interface has its index. */
 async function waitForResult(
   io: Io,
   flags: RenumberFlags,
@@ -180,7 +180,7 @@ async function waitForResult(
     const found = (await kube.get(openstackConfigs, parseKey(key)))?.status?.renumber
     taken = found?.request === request
     if (!found || !taken) return undefined
-    const line = harmless(`${key}  ${found.state}: ${found.message ?? ''}`)
+    const line = printable(`${key}  ${found.state}: ${found.message ?? ''}`)
     if (found.state !== 'InProgress') return { found, line }
     if (line !== shown) io.note(line)
     shown = line

@@ -9,7 +9,7 @@ import { namespaces } from '../kube/resources.ts'
 import { type Cluster, type ClusterFlags, withCluster } from './cluster.ts'
 import { CliError, type Ending, type Io } from './io.ts'
 import { messagesIn } from './messages/messages.ts'
-import { harmless } from './render/paint.ts'
+import { printable } from './render/paint.ts'
 import { withRequester } from './requested-by.ts'
 import { timeoutMsOf, waitFor } from './wait.ts'
 
@@ -48,7 +48,7 @@ export function rolloutStatus(io: Io, flags: RolloutFlags): Promise<Ending> {
       return 'no'
     }
     const { progress, failed } = await progressOf(cluster, at)
-    io.out(`${rollout.requested(harmless(at))}\n${linesOf(io, progress, failed).join('\n')}\n`)
+    io.out(`${rollout.requested(printable(at))}\n${linesOf(io, progress, failed).join('\n')}\n`)
     return endingOf(progress) ?? 'yes'
   })
 }
@@ -95,10 +95,10 @@ function linesOf(io: Io, progress: RolloutProgress, failed: readonly NodeConfig[
   const { reason, message = '' } = progress
   return [
     rollout.progress(progress),
-    ...(reason === undefined ? [] : [harmless(`  ${reason}${message && `: ${message}`}`)]),
+    ...(reason === undefined ? [] : [printable(`  ${reason}${message && `: ${message}`}`)]),
     ...failed.map(config => {
       const { reason = '', message = '' } = readyOf(config) ?? {}
-      return harmless(`  ${config.metadata.name}  ${reason}${message && `: ${message}`}`)
+      return printable(`  ${config.metadata.name}  ${reason}${message && `: ${message}`}`)
     }),
   ]
 }

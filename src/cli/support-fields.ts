@@ -140,11 +140,11 @@ const openstackConfig = whole({
     downPortRetry: fields('hash lastAttempt fastAttempts'),
     events: fields('lastEventAt lagMs'),
     nodes: fields('total configured failed pending ready'),
-    ports: fields('total taken summary', { skipped: counts, first: [text] }),
+    ports: fields('total selected summary', { skipped: counts, first: [text] }),
     heldRemovals: [text],
     deliveredTo: fields('providerId', { viola: address }),
-    leftBehind: [fields('providerId nodes', { viola: address })],
-    releasedRemovals: plain,
+    orphanedNodes: [fields('providerId nodes', { viola: address })],
+    approvedRemovals: plain,
     reservedIndexes: [fields('vmId portId index until')],
   }),
 })
@@ -168,7 +168,7 @@ const bizConfig = whole({
     nodeStatuses: [
       fields(
         'attachedNodeId attachedNodeName state reason message lastProcessed lastJobName observedGeneration specHash bootID failedAttempts',
-        { numbers: [text] },
+        { indexes: [text] },
       ),
     ],
     summary: fields('totalNodes configuredNodes failedNodes pendingNodes'),

@@ -95,10 +95,10 @@ export const metricCatalogue = {
     multinic_operator_bus_connected: gauge('Open connections to a message bus.', {
       bus: 'message bus, as host:port',
     }),
-    multinic_operator_last_notice_timestamp_seconds: gauge('Time of the last message from any bus.', none),
+    multinic_operator_last_notification_timestamp_seconds: gauge('Time of the last message from any bus.', none),
     multinic_operator_last_sync_timestamp_seconds: gauge('Time of the last successful sync.', { config: configs }),
-    multinic_operator_notice_lag_seconds: histogram('Delay of notifications that triggered a sync.', none),
-    multinic_operator_notices_total: counter('Messages from message buses by outcome.', {
+    multinic_operator_notification_lag_seconds: histogram('Delay of notifications that triggered a sync.', none),
+    multinic_operator_notifications_total: counter('Messages from message buses by outcome.', {
       outcome: ['woke', 'unchanged', 'unrelated', 'other', 'poison'],
     }),
     multinic_operator_oldest_unready_port_seconds: gauge(
@@ -121,15 +121,15 @@ export const metricCatalogue = {
     ...tracing,
   },
   viola: {
-    viola_node_configs_total: counter('Node configs by outcome.', {
+    multinic_viola_node_configs_total: counter('Node configs by outcome.', {
       provider: 'provider ID; from the 501st on: other',
       action: ['created', 'updated', 'unchanged', 'conflict', 'failed', 'deleted'],
     }),
-    viola_routing_broken: gauge('1 while the current routing file is invalid.', none),
-    viola_target_credentials_broken: gauge('1 while the newest credentials of the target are invalid.', {
+    multinic_viola_routing_invalid: gauge('1 while the current routing file is invalid.', none),
+    multinic_viola_target_credentials_invalid: gauge('1 while the newest credentials of the target are invalid.', {
       target: targets,
     }),
-    viola_target_up: gauge('1 while the cluster is reachable.', { target: targets }),
+    multinic_viola_target_up: gauge('1 while the cluster is reachable.', { target: targets }),
     ...calling('kubernetes'),
     ...serving,
     ...tracing,
@@ -159,12 +159,12 @@ export const metricCatalogue = {
     ...tracing,
   },
   inventory: {
-    inventory_database_up: gauge('1 while the database is reachable.', none),
-    inventory_database_writable: gauge(
+    multinic_inventory_database_up: gauge('1 while the database is reachable.', none),
+    multinic_inventory_database_writable: gauge(
       '0 after a failed write, until one succeeds: the database is read-only, full or locked.',
       none,
     ),
-    inventory_writes_total: counter('Records written.', none),
+    multinic_inventory_writes_total: counter('Records written.', none),
     multinic_port_ready_seconds: histogram(
       'Time from the first sight of a port to each of its stages, of ports that reached the last one.',
       { stage: stages.slice(1), provider: 'provider ID; from the 101st on: other' },

@@ -12,7 +12,7 @@ export const openstackConfigGroup = 'multinic.example.com'
 
 export const openstackConfigAnnotations = {
   forceReconcile: 'multinic.io/force-reconcile',
-  releaseRemovals: 'multinic.io/release-removals',
+  approveRemovals: 'multinic.io/approve-removals',
   renumber: 'multinic.io/renumber',
 } as const
 
@@ -52,7 +52,7 @@ const subnetRef = z
       .optional()
       .meta({
         description:
-          'Number of the interface that a port of this subnet becomes, on every node. Default: the lowest free number that no subnet has.',
+          'Index of the interface that a port of this subnet becomes, on every node. Default: the lowest free index that no subnet has.',
       }),
     alias: dnsLabel.optional().meta({
       description:
@@ -121,7 +121,7 @@ export const openstackConfigSpec = z
       .optional()
       .meta({
         description:
-          'Subnets whose ports are selected, in order of preference, each with the number of its interfaces. Instead of subnetIDs, subnetID and subnetName.',
+          'Subnets whose ports are selected, in order of preference, each with the index of its interfaces. Instead of subnetIDs, subnetID and subnetName.',
         'x-kubernetes-list-type': 'atomic',
         'x-kubernetes-validations': [
           {
@@ -268,7 +268,7 @@ export const openstackConfigStatus = z
     ports: z
       .object({
         total: z.int32().min(0).optional(),
-        taken: z.int32().min(0).optional(),
+        selected: z.int32().min(0).optional(),
         skipped: z
           .record(z.string().max(64), z.int32().min(0))
           .optional()
@@ -301,24 +301,24 @@ export const openstackConfigStatus = z
     }),
     reservedIndexes: z.array(reservedIndex).max(maxReservedIndexes).optional().meta({
       description:
-        'Numbers of removed interfaces. Another port of the VM gets such a number only if no other one is free, or if spec.subnets gives it that number.',
+        'Indexes of removed interfaces. Another port of the VM gets such an index only if no other one is free, or if spec.subnets gives it that index.',
     }),
     deliveredTo: place
       .optional()
       .meta({ description: 'Cluster that this object delivers its nodes to. Written before the first delivery.' }),
-    leftBehind: z
+    orphanedNodes: z
       .array(place.extend({ nodes: z.int32().min(0) }))
       .max(10)
       .optional()
       .meta({
         description:
-          'Clusters that still have nodes of this object, because k8sProviderID or violaEndpoint changed. A new value of the annotation multinic.io/release-removals clears the list.',
+          'Clusters that still have nodes of this object, because k8sProviderID or violaEndpoint changed. A new value of the annotation multinic.io/approve-removals clears the list.',
       }),
-    releasedRemovals: z
+    approvedRemovals: z
       .string()
       .max(1024)
       .optional()
-      .meta({ description: 'Value of the annotation multinic.io/release-removals that was applied last.' }),
+      .meta({ description: 'Value of the annotation multinic.io/approve-removals that was applied last.' }),
     renumber: renumberStatus.optional(),
   })
   .meta({ description: 'Result of the last syncs.' })

@@ -15,7 +15,7 @@ export const verdictsQuery = {
   port: 'Port id.',
   vm: 'VM id or entry of vmNames.',
   providerId: 'Only objects that deliver to this Biz cluster.',
-  taken: choiceParameter(
+  selected: choiceParameter(
     'true: only selected ports. false: only ignored ports and VMs, without ports outside the selected subnets.',
     ['true', 'false'],
   ),
@@ -88,12 +88,12 @@ export const planAnswer = z.object({
         exchange: z
           .object({ portId: z.string(), from: z.string(), to: z.string() })
           .optional()
-          .meta({ description: 'The interface that has the number now, and the number that it would get.' }),
+          .meta({ description: 'The interface that has the index now, and the index that it would get.' }),
         blocked: z.string().optional().meta({ description: 'Why it cannot move.' }),
       }),
     )
     .optional()
-    .meta({ description: 'Interfaces that keep another number than spec.subnets gives their subnet.' }),
+    .meta({ description: 'Interfaces that keep another index than spec.subnets gives their subnet.' }),
   error: z.object({ reason: z.string(), message: z.string(), remedy: z.string().optional() }).optional(),
 })
 

@@ -19,12 +19,12 @@ export const renumberStatus = z
         nodeName,
         exchange: renumberedPort
           .optional()
-          .meta({ description: 'The interface that had the number, and the number that it gets.' }),
+          .meta({ description: 'The interface that had the index, and the index that it gets.' }),
         phase: z.enum(['Moving', 'RollingBack']),
         message: z.string().max(1024).optional().meta({ description: 'Why it is rolled back.' }),
       })
       .optional()
-      .meta({ description: 'The interface that gets its number now. One at a time.' }),
+      .meta({ description: 'The interface that gets its index now. One at a time.' }),
   })
   .meta({ description: 'Progress of the last request to renumber interfaces.' })
 export type RenumberStatus = z.infer<typeof renumberStatus>

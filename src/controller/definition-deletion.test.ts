@@ -44,7 +44,7 @@ test('the interfaces stay on the nodes, and an Event says so', async () => {
   assert.deepEqual(await cluster.waitingPods(), [])
   await eventually(async () => {
     const { items } = await cluster.kube.list(events, { namespace: cluster.namespace })
-    const released = items.filter(({ reason }) => reason === 'Released')
+    const released = items.filter(({ reason }) => reason === 'InterfacesRetained')
     assert.deepEqual(released.map(({ involvedObject }) => involvedObject.name).toSorted(), names)
     assert.match(released[0]?.message ?? '', /CustomResourceDefinition is being deleted.* stay on the node/)
   })

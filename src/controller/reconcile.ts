@@ -143,7 +143,7 @@ async function applyStep(
     return after
   } catch (error) {
     if (!config.metadata.deletionTimestamp || !isNamespaceTerminating(error)) throw error
-    const release: Step = { do: 'removeFinalizer', reason: 'Released', message: namespaceDeletingMessage }
+    const release: Step = { do: 'removeFinalizer', reason: 'InterfacesRetained', message: namespaceDeletingMessage }
     return applyStep(deps, observed, config, release, context)
   }
 }
@@ -227,7 +227,7 @@ function planAfterFailure(config: NodeConfig, plan: Plan, failure: unknown): Pla
   const { message } = explain('the API server rejected a step', failure)
   const admission = admissionReasonIn(message)
   // Only a quota or a webhook says more than the message: the rights of the controller are forbidden too.
-  const reason = admission && admission !== 'PodForbidden' ? admission : 'StepFailed'
+  const reason = admission && admission !== 'PodForbidden' ? admission : 'ApiServerError'
   const job = plan.steps.find(step => step.do === 'createJob')
   if (job?.agentRollout !== undefined) return { steps: [], agentRollout: waitingFor(job.agentRollout, reason, message) }
   const failedAttempts = failedAttemptsOf(config)

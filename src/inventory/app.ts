@@ -106,8 +106,8 @@ export function createInventoryApp({
     return problem === undefined ? [] : [`database: writes fail and are answered with 503: ${problem}`]
   }
   function metricsText(): Promise<string> {
-    metrics.set('inventory_database_up', Number(store.problem() === undefined))
-    metrics.set('inventory_database_writable', Number(store.writeProblem() === undefined))
+    metrics.set('multinic_inventory_database_up', Number(store.problem() === undefined))
+    metrics.set('multinic_inventory_database_writable', Number(store.writeProblem() === undefined))
     return metrics.text()
   }
   if (rateLimit > 0) limitAddresses(app, rateLimit)
@@ -280,7 +280,7 @@ export function createInventoryApp({
       await store.put(records, verdicts, { requireWaiting, audit: batch })
       writers.noteStored(own)
       for (const entry of own) log.info('audit', entry)
-      metrics.count('inventory_writes_total', records.length)
+      metrics.count('multinic_inventory_writes_total', records.length)
       return verdicts ? { verdicts: verdicts.length } : reply.code(204).send()
     },
 

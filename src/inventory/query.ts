@@ -37,11 +37,11 @@ export function filterFrom(query: Query): Filter {
   }
 }
 
-/** By the value of `taken`. */
+/** By the value of `selected`. */
 const kinds: Partial<Record<string, VerdictKind>> = { true: 'selected', false: 'ignored' }
 
 export function verdictFilterFrom(query: Query): Omit<VerdictFilter, 'limit'> {
-  const kind = kinds[query['taken'] ?? '']
+  const kind = kinds[query['selected'] ?? '']
   return {
     ...optionalValue('config', query),
     ...optionalValue('port', query),

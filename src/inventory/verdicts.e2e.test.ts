@@ -32,14 +32,14 @@ test('a verdict that is written through one replica is answered by the other, al
   const ignored = {
     vm: 'vm-w1',
     portId: 'late',
-    reason: 'StatusNotAllowed',
+    reason: 'PortStatusNotAllowed',
     message: 'the status of the port is BUILD',
   }
   await one.recorder.put([aWrite('w1')], [someVerdicts([ignored])])
   const first = await answerOf('?port=late')
   assert.deepEqual(
     first.verdicts?.map(({ vm, reason }) => `${vm} ${reason}`),
-    ['vm-w1 StatusNotAllowed'],
+    ['vm-w1 PortStatusNotAllowed'],
   )
   assert.equal((await answerOf('?port=late', first.etag)).status, 304)
   await one.recorder.put([], [someVerdicts([])])

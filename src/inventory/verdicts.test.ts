@@ -48,7 +48,7 @@ const put = (payload: object) =>
   })
 const get = (url: string, user = 'reader', etag = '') =>
   app.inject({ url, headers: { authorization: `Bearer ${tokenOf(user)}`, ...(etag && { 'if-none-match': etag }) } })
-const on = (vm: string, port: string) => ({ vm, portId: port, reason: 'StatusNotAllowed', message: 'm' })
+const on = (vm: string, port: string) => ({ vm, portId: port, reason: 'PortStatusNotAllowed', message: 'm' })
 
 test('only who may update a provider writes its verdicts, and the answer confirms them', async () => {
   const verdicts = [someVerdicts([on('vm-w1', 'port-1')])]
@@ -91,7 +91,7 @@ test('operator 15g: pages of verdicts have no gaps and no duplicates while other
     ],
   )
   const seen: string[] = []
-  for (let next: string | undefined = `${verdictsPath}?config=${config}&taken=false&limit=3`; next; ) {
+  for (let next: string | undefined = `${verdictsPath}?config=${config}&selected=false&limit=3`; next; ) {
     const answer = await get(next)
     seen.push(...verdictsAnswer.parse(answer.json()).verdicts.map(({ vm }) => vm))
     await store.put([], [someVerdicts([on('vm-0', 'another')], { config, upTo: 'vm-0' })])
@@ -101,6 +101,6 @@ test('operator 15g: pages of verdicts have no gaps and no duplicates while other
 })
 
 test('an invalid limit, kind or cursor is refused', async () => {
-  for (const query of ['limit=0', 'limit=5001', 'limit=many', 'taken=maybe', 'cursor=nonsense', 'cursor=WyJhIl0'])
+  for (const query of ['limit=0', 'limit=5001', 'limit=many', 'selected=maybe', 'cursor=nonsense', 'cursor=WyJhIl0'])
     assert.equal((await get(`${verdictsPath}?${query}`)).statusCode, 400, query)
 })

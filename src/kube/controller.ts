@@ -77,7 +77,7 @@ export function runController(options: ControllerOptions): Controller {
     const delay = queue.retry(key, { retryAfterMs })
     // Conflicts are normal: the next reconcile reads the new version.
     const report = isConflict(error) ? own.debug : own.warn
-    report('reconcile failed, retrying', { error, afterMs: Math.round(delay) })
+    report('reconcile failed, retrying', { error, retryAfterMs: Math.round(delay) })
   }
 
   async function work(): Promise<void> {

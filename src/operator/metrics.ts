@@ -48,11 +48,11 @@ export function createOperatorMetrics(metrics: Metrics<'operator'>, now: () => D
   return {
     stage: (stage, seconds) => metrics.time('multinic_operator_stage_seconds', seconds, { stage }),
     notification(outcome, lagSeconds) {
-      metrics.count('multinic_operator_notices_total', 1, { outcome })
+      metrics.count('multinic_operator_notifications_total', 1, { outcome })
       if (outcome === 'woke' && lagSeconds !== undefined)
-        metrics.time('multinic_operator_notice_lag_seconds', lagSeconds)
+        metrics.time('multinic_operator_notification_lag_seconds', lagSeconds)
       const at = now().getTime() / 1_000
-      metrics.set('multinic_operator_last_notice_timestamp_seconds', at)
+      metrics.set('multinic_operator_last_notification_timestamp_seconds', at)
     },
     bus(bus, connected) {
       const name = 'multinic_operator_bus_connected'

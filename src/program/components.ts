@@ -77,7 +77,7 @@ function component(
     .action(async () => {
       emptyCoreDumps()
       const env = environment()
-      const log = createLog({ part: name }, { level: (env['LOG_LEVEL'] as Level | undefined) ?? 'info' })
+      const log = createLog({ component: name }, { level: (env['LOG_LEVEL'] as Level | undefined) ?? 'info' })
       const stop = new AbortController()
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop.abort())
       await run({ env, log, signal: stop.signal })

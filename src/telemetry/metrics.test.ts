@@ -61,9 +61,9 @@ test('the inventory exposes the metrics of the catalogue', async () => {
   try {
     const text = async () => (await app.inject({ url: '/metrics' })).body
     assertCatalogue('inventory', await text())
-    assert.match(await text(), /^inventory_database_up 1$/m)
+    assert.match(await text(), /^multinic_inventory_database_up 1$/m)
     store.problem = () => 'ECONNREFUSED'
-    assert.match(await text(), /^inventory_database_up 0$/m)
+    assert.match(await text(), /^multinic_inventory_database_up 0$/m)
   } finally {
     await app.close()
     await store.close()
@@ -88,7 +88,7 @@ test('metrics of a deleted object disappear, and unknown providers share one lab
     const bodies = Array.from({ length: 520 }, (_, n) => [`made-up-${n}`, aNodeOf(`n-${n}`)] as const)
     for (const [provider, node] of bodies) await viola.post([node], { provider })
     const { body } = await viola.ask('GET', '/metrics')
-    const family = parseExposition(body).get('viola_node_configs_total')
+    const family = parseExposition(body).get('multinic_viola_node_configs_total')
     const providers = new Set(family?.samples.map(({ labels }) => labels['provider']))
     assert.deepEqual([providers.size, providers.has('other')], [501, true])
   } finally {
@@ -99,12 +99,12 @@ test('metrics of a deleted object disappear, and unknown providers share one lab
 
 test('a gauge is removed for one label set or for all', async () => {
   const metrics = createMetrics('viola')
-  metrics.set('viola_target_up', 1, { target: 'a' })
-  metrics.set('viola_target_up', 0, { target: 'b"\n' })
-  metrics.forget('viola_target_up', { target: 'a' })
-  const shown = async () => parseExposition(await metrics.text()).get('viola_target_up')?.samples
-  assert.deepEqual(await shown(), [{ name: 'viola_target_up', labels: { target: 'b"\n' }, value: 0 }])
-  metrics.forget('viola_target_up')
+  metrics.set('multinic_viola_target_up', 1, { target: 'a' })
+  metrics.set('multinic_viola_target_up', 0, { target: 'b"\n' })
+  metrics.forget('multinic_viola_target_up', { target: 'a' })
+  const shown = async () => parseExposition(await metrics.text()).get('multinic_viola_target_up')?.samples
+  assert.deepEqual(await shown(), [{ name: 'multinic_viola_target_up', labels: { target: 'b"\n' }, value: 0 }])
+  metrics.forget('multinic_viola_target_up')
   assert.deepEqual(await shown(), [])
 })
 

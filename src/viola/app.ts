@@ -75,8 +75,8 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   })
 
   function metricsText(): Promise<string> {
-    metrics.set('viola_routing_broken', Number(targets.problem !== undefined))
-    const [up, broken] = ['viola_target_up', 'viola_target_credentials_broken'] as const
+    metrics.set('multinic_viola_routing_invalid', Number(targets.problem !== undefined))
+    const [up, broken] = ['multinic_viola_target_up', 'multinic_viola_target_credentials_invalid'] as const
     for (const name of [up, broken]) metrics.forget(name)
     for (const { name: target, problem, credentialsProblem } of targets.states()) {
       metrics.set(up, Number(!problem), { target })
@@ -217,7 +217,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
         const facts = { caller: caller.user, provider: providerId, node: nodeName }
         log.info('node config deleted', { ...facts, ...(trace && { traceId: trace.traceId }) })
         log.info('audit', auditOf(caller, providerId, 'deleted', [nodeName]))
-        metrics.count('viola_node_configs_total', 1, { provider: labelOf(providerId), action: 'deleted' })
+        metrics.count('multinic_viola_node_configs_total', 1, { provider: labelOf(providerId), action: 'deleted' })
       }
       return reply.code(204).send()
     },
@@ -241,7 +241,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
     for (const action of ['created', 'updated', 'unchanged', 'conflict', 'failed'] as const) {
       const nodes = outcomes.filter(one => one.action === action)
       if (nodes.length === 0) continue
-      metrics.count('viola_node_configs_total', nodes.length, { provider: labelOf(provider), action })
+      metrics.count('multinic_viola_node_configs_total', nodes.length, { provider: labelOf(provider), action })
       if (action === 'unchanged') continue
       const level = action === 'failed' || action === 'conflict' ? 'warn' : 'info'
       const names = nodes.map(({ nodeName }) => nodeName)

@@ -97,7 +97,7 @@ export function hostileVerdicts(): VerdictWrite[] {
   const write = {
     ...{ providerId: hostile('provider-id'), config: hostile('verdict-config') },
     verdicts: [
-      { ...about, portId: hostile('verdict-port'), reason: 'BeforeBaseline', message: hostile('verdict-message') },
+      { ...about, portId: hostile('verdict-port'), reason: 'PortTooOld', message: hostile('verdict-message') },
       {
         vm: hostile('vm-id'),
         portId: hostile('other-port'),

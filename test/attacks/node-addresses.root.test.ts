@@ -43,7 +43,7 @@ const cases: Attack[] = [
     name: 'the first listed address is the node’s own, and its NIC is refused as the primary',
     prepare: setAddress,
     request: node => ({ ...listingAll(node), nodeAddresses: [node.nics[0]?.address ?? '', '10.0.0.10'] }),
-    expect: result => assert.deepEqual(outcomes(result), ['Failed NodeAddress'], result.log),
+    expect: result => assert.deepEqual(outcomes(result), ['Failed HasNodeAddress'], result.log),
   },
   {
     finding: 'F2',
@@ -54,7 +54,7 @@ const cases: Attack[] = [
       interfaces: [{ ...primaryPort, id: 0, name: 'multinic0' }],
       nodeAddresses: [node.nics[0]?.address ?? '', '10.0.0.10'],
     }),
-    expect: result => assert.match(outcomes(result).join(), /^Failed (DefaultRoute|NodeAddress)$/, result.log),
+    expect: result => assert.match(outcomes(result).join(), /^Failed (CarriesDefaultRoute|HasNodeAddress)$/, result.log),
   },
 ]
 

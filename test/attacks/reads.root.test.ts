@@ -112,7 +112,7 @@ const cases: Attack[] = [
         { interfaces: node.nics.map((nic, index) => requestedInterface(nic, index)) },
         { KUBERNETES_SERVICE_HOST: '10.9.9.9', PREFLIGHT_ALLOW_UP: 'true' },
       )
-      assert.deepEqual(outcomes(next), ['Failed ApiServerPath'], next.log)
+      assert.deepEqual(outcomes(next), ['Failed CarriesApiServerRoute'], next.log)
     },
   },
   {

@@ -15,7 +15,7 @@ const cases: Attack[] = [
       assert.ok(nic)
       return { interfaces: [requestedInterface(nic, 0, { macAddress: 'fa:16:3e:ff:00:00' })] }
     },
-    expect: result => assert.deepEqual(outcomes(result), ['Failed DefaultRoute'], result.log),
+    expect: result => assert.deepEqual(outcomes(result), ['Failed CarriesDefaultRoute'], result.log),
   },
   {
     finding: 'F3',
@@ -36,7 +36,7 @@ const cases: Attack[] = [
       leased(node, '10.100.0.77', 'default via 10.100.0.1 dev ens4 metric 200 proto dhcp')
     },
     env: { PREFLIGHT_ALLOW_UP: 'true' },
-    expect: result => assert.deepEqual(outcomes(result), ['Failed DefaultRoute'], result.log),
+    expect: result => assert.deepEqual(outcomes(result), ['Failed CarriesDefaultRoute'], result.log),
   },
   {
     finding: 'F3',

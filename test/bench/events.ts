@@ -24,7 +24,7 @@ import { collectGarbage } from '../support/garbage.ts'
 import { startComponent } from './component.ts'
 import { figure, type Goal, isolatedBench, percentile, printFigure } from './figure.ts'
 
-const [vms, callMs, notices, queued] = [1_000, 5, 25, 100_000]
+const [vms, callMs, notifications, queued] = [1_000, 5, 25, 100_000]
 /** The operator reads everything once in this time after notifications. */
 const quietMs = 5_500
 /** Twenty attaches in ten seconds. Neutron reports each twice: bound, and ACTIVE. */
@@ -37,8 +37,8 @@ if (import.meta.main) await measure()
 async function measure(): Promise<void> {
   const rabbit = await startRabbitMq()
   try {
-    await noticeToViola(rabbit)
-    await noticesPerSecond(rabbit)
+    await notificationToViola(rabbit)
+    await notificationsPerSecond(rabbit)
   } finally {
     await rabbit.close()
   }
@@ -46,7 +46,7 @@ async function measure(): Promise<void> {
   process.exit()
 }
 
-async function noticeToViola(rabbit: RabbitMq): Promise<void> {
+async function notificationToViola(rabbit: RabbitMq): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-bench-'))
   const program = join(dir, 'multinic.mjs')
   await buildProgram(program)
@@ -88,17 +88,17 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
     viola.onNode(({ interfaces }) => {
       for (const { portId = '' } of interfaces) arrivals.get(portId)?.(performance.now())
     })
-    const secondNotices: Promise<void>[] = []
+    const secondNotifications: Promise<void>[] = []
     const attach = async (vm: number, activeAfterMs?: number) => {
       const port = cloud.attach(vm)
       const arrived = new Promise<number>(resolve => arrivals.set(port.id, resolve))
       const started = performance.now()
       await publish(channel, port)
-      if (activeAfterMs !== undefined) secondNotices.push(sleep(activeAfterMs).then(() => publish(channel, port)))
+      if (activeAfterMs !== undefined) secondNotifications.push(sleep(activeAfterMs).then(() => publish(channel, port)))
       return (await arrived) - started
     }
     const [ours, bare]: [number[], number[]] = [[], []]
-    for (let vm = 0; vm < notices; vm++) {
+    for (let vm = 0; vm < notifications; vm++) {
       bare.push(await bareCalls(cloud.url, viola.url, aside.url))
       ours.push(await attach(vm))
       await waitUntilIdle(operator.url)
@@ -106,14 +106,14 @@ async function noticeToViola(rabbit: RabbitMq): Promise<void> {
     const reference = { against: 'bare calls', reference: percentile(bare, 0.95) }
     const report = (name: string, times: readonly number[], goal: Goal) =>
       printFigure(figure(name, percentile(times, 0.95), 'ms', reference, goal))
-    report('events.notice_to_viola_p95', ours, { atMostTimes: 3 })
+    report('events.notification_to_viola_p95', ours, { atMostTimes: 3 })
     const attaches = Array.from({ length: burst.attaches }, async (_, n) => {
       await sleep(n * burst.everyMs)
-      return attach(notices + n, burst.activeAfterMs)
+      return attach(notifications + n, burst.activeAfterMs)
     })
     report('events.burst_p95_ms', await Promise.all(attaches), { atMost: 500 })
-    // A fast delivery is before the second notice of its port.
-    await Promise.all(secondNotices)
+    // A fast delivery is before the second notification of its port.
+    await Promise.all(secondNotifications)
   } finally {
     await channel.close()
     await connection.close()
@@ -183,7 +183,7 @@ async function bareCalls(cloud: string, viola: string, aside: string): Promise<n
   return performance.now() - started
 }
 
-async function noticesPerSecond(rabbit: RabbitMq): Promise<void> {
+async function notificationsPerSecond(rabbit: RabbitMq): Promise<void> {
   const connection = rabbit.connect()
   const channel = await connection.acquire()
   await channel.exchangeDeclare({ exchange: 'neutron', type: 'topic', durable: false })
@@ -208,7 +208,7 @@ async function noticesPerSecond(rabbit: RabbitMq): Promise<void> {
   const { rate, keptMiB, startMiB } = await ownRate(rabbit)
   const bare = (2 * half) / (before + (await bareSeconds(rabbit, half)))
   printFigure(
-    figure('events.notices_per_s', rate, '/s', { against: 'bare consumer', reference: bare }, { atLeastTimes: 0.5 }),
+    figure('events.notifications_per_s', rate, '/s', { against: 'bare consumer', reference: bare }, { atLeastTimes: 0.5 }),
   )
   printFigure(
     figure('events.kept_mib', keptMiB, 'MiB', { against: 'at the start', reference: startMiB }, { atMost: 10 }),

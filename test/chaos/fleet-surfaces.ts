@@ -124,7 +124,7 @@ const claims = {
     const configured = configs.filter(isConfigured).length
     const of = (type: string) => status?.conditions?.find(one => one.type === type)?.status
     return [
-      [status?.nodes?.ready, status?.ports?.taken, of('Ready'), of('NodesReady'), of('Degraded')],
+      [status?.nodes?.ready, status?.ports?.selected, of('Ready'), of('NodesReady'), of('Degraded')],
       [
         `${configured}/${configs.length}`,
         configs.flatMap(({ spec }) => spec.interfaces).length,

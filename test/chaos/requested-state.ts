@@ -62,7 +62,7 @@ interface Nic {
   routes: string[]
 }
 
-/** Ports become NICs with the names in the node config: which one gets which number is a decision of the operator. */
+/** Ports become NICs with the names in the node config: which one gets which index is a decision of the operator. */
 function requestedNic({ cloudState }: Sandbox, port: ModelPort, interfaces: NodeConfig['spec']['interfaces']): Nic {
   const { cidr, gatewayIp, hostRoutes, networkId } = findSubnet(cloudState, port.subnet)
   const [name = '', prefix] = [interfaces.find(nic => nic.portId === port.id)?.name, cidr.split('/')[1]]

@@ -203,7 +203,7 @@ export async function actAsAdministrator(sandbox: Sandbox, { drifted }: Model, s
     await sleep(administratorMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return
     const now = String(Date.now())
-    const release = { metadata: { annotations: { [openstackConfigAnnotations.releaseRemovals]: now } } }
+    const release = { metadata: { annotations: { [openstackConfigAnnotations.approveRemovals]: now } } }
     await management.kube.patch(openstackConfigs, { namespace, name: 'sandbox' }, release)
     for (const { metadata, status } of (await biz.kube.list(nodeConfigs, { namespace })).items) {
       const isDrifted = status?.conditions?.some(({ type, reason }) => type === 'Ready' && reason === 'Drifted')

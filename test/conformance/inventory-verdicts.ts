@@ -10,7 +10,7 @@ import { aPlan, aWrite, type OpenStore, someVerdicts, usingStores } from '../sup
 
 type Written = VerdictWrite['verdicts'][number]
 
-const on = (vm: string, port: string, reason = 'StatusNotAllowed', message = 'm'): Written => ({
+const on = (vm: string, port: string, reason = 'PortStatusNotAllowed', message = 'm'): Written => ({
   vm,
   portId: `${vm}-${port}`,
   reason,
@@ -72,7 +72,7 @@ export function inventoryVerdictsConformance(open: OpenStore): void {
       await store.put([], [someVerdicts([], { ...emptyRange, plan: aPlan('w1') })])
       const [first] = await store.plans('multinic-system/main')
       assert.deepEqual(first?.plan, aPlan('w1'))
-      assert.deepEqual(await texts(store), ['multinic-system/main a-1 StatusNotAllowed'])
+      assert.deepEqual(await texts(store), ['multinic-system/main a-1 PortStatusNotAllowed'])
       const version = await store.version()
       // A restarted operator writes the same again; a write of verdicts alone keeps it.
       await store.put([], [someVerdicts([], { ...emptyRange, plan: aPlan('w1') }), someVerdicts([on('a', '1')])])
@@ -92,13 +92,13 @@ export function inventoryVerdictsConformance(open: OpenStore): void {
     using(async store => {
       await store.put([], [someVerdicts([on('a', '1'), on('b', '1'), on('b', '2'), on('c', '1')])])
       await store.put([], [someVerdicts([on('b', '2', 'Selected')], { after: 'a', upTo: 'b' })])
-      const expected = ['a-1 StatusNotAllowed', 'b-2 Selected', 'c-1 StatusNotAllowed']
+      const expected = ['a-1 PortStatusNotAllowed', 'b-2 Selected', 'c-1 PortStatusNotAllowed']
       assert.deepEqual(
         await texts(store),
         expected.map(text => `multinic-system/main ${text}`),
       )
       await store.put([], [someVerdicts([], { after: 'a' })])
-      assert.deepEqual(await texts(store), ['multinic-system/main a-1 StatusNotAllowed'])
+      assert.deepEqual(await texts(store), ['multinic-system/main a-1 PortStatusNotAllowed'])
       // Outside of its range: it must not fail.
       await store.put([], [someVerdicts([on('a', '1')], { after: 'b' })])
     }))
@@ -163,7 +163,7 @@ export function inventoryVerdictsConformance(open: OpenStore): void {
       const version = await store.version()
       await store.put(records, [write, { ...write, verdicts: write.verdicts.toReversed() }])
       assert.equal(await store.version(), version)
-      await store.put(records, [someVerdicts([on('a', '1', 'StatusNotAllowed', 'another message')])])
+      await store.put(records, [someVerdicts([on('a', '1', 'PortStatusNotAllowed', 'another message')])])
       assert.notEqual(await store.version(), version)
       assert.equal((await store.history({ nodeName: 'a' })).length, 1, 'a verdict is no change of the node')
     }))

@@ -54,7 +54,7 @@ export const untestedCommands: readonly UntestedCommands[] = [
   {
     begin: ['multinic renumber'],
     reason:
-      'Needs nodes whose interfaces have other numbers than their subnets. Covered by test/system/renumber.root.test.ts and src/cli/renumber.test.ts.',
+      'Needs nodes whose interfaces have other indexes than their subnets. Covered by test/system/renumber.root.test.ts and src/cli/renumber.test.ts.',
   },
   {
     begin: ['multinic migrate'],

@@ -113,7 +113,7 @@ test('broken writes to the inventory, and broken requests for verdicts', async (
     )
     await fuzz(
       fc.tuple(
-        fc.constantFrom('config', 'port', 'vm', 'providerId', 'taken', 'limit', 'cursor'),
+        fc.constantFrom('config', 'port', 'vm', 'providerId', 'selected', 'limit', 'cursor'),
         inPath(['multinic-system/main', '10', 'true']),
       ),
       async ([name, text]) => {

@@ -33,8 +33,8 @@ export const notifications: Record<string, Notification> = {
     JSON.stringify({ 'oslo.message': `[${'{},'.repeat(300_000)}{}]` }),
   ),
   'bytes that are not UTF-8': whole(() => Buffer.from('{"event_type":"\xff\xfe\xc0"}', 'latin1')),
-  'control characters in every text': whole(() => notice('\u0000\u001b[31m\n\r\u0007')),
-  'right-to-left marks in every text': whole(() => notice('\u202egnp.exe\u2066')),
+  'control characters in every text': whole(() => notification('\u0000\u001b[31m\n\r\u0007')),
+  'right-to-left marks in every text': whole(() => notification('\u202egnp.exe\u2066')),
   'keys of the prototype': whole(
     () => '{"event_type":"port.create.end","__proto__":{"x":1},"payload":{"port":{"__proto__":[]}}}',
   ),
@@ -53,11 +53,11 @@ export const notifications: Record<string, Notification> = {
   'a body without a header': (send, { body }) => send(body(Buffer.from('x'))),
   'two headers': (send, { deliver, header }) => [deliver, header(5n), header(5n)].forEach(send),
   'ten thousand messages': (send, frames) => {
-    for (let sent = 0; sent < 10_000; sent++) whole(() => notice(`port-${sent}`))(send, frames)
+    for (let sent = 0; sent < 10_000; sent++) whole(() => notification(`port-${sent}`))(send, frames)
   },
 }
 
-function notice(text: string): string {
+function notification(text: string): string {
   const payload = { port: { id: text, device_id: text, name: text }, display_name: text }
   return JSON.stringify({ event_type: 'port.create.end', timestamp: text, publisher_id: text, payload })
 }

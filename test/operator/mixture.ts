@@ -1,6 +1,6 @@
 /**
  * A random mixture of changes of the cloud and of wrong answers about them, and an independent check: no interface of a port
- * that is attached leaves its node or gets another number.
+ * that is attached leaves its node or gets another index.
  */
 import assert from 'node:assert/strict'
 import {
@@ -219,7 +219,7 @@ function hintsOf(changed: readonly Port[]): Hints {
 }
 
 function approved(config: OpenstackConfig, value: string): OpenstackConfig {
-  const annotations = { ...config.metadata.annotations, [openstackConfigAnnotations.releaseRemovals]: value }
+  const annotations = { ...config.metadata.annotations, [openstackConfigAnnotations.approveRemovals]: value }
   return { ...config, metadata: { ...config.metadata, annotations } }
 }
 
@@ -265,7 +265,7 @@ function createChecker({
   }
   note()
 
-  /** Another port got the number although one was free that is reserved for no port. */
+  /** Another port got the index although one was free that is reserved for no port. */
   function isTakenFrom(nic: Nic, nics: readonly Nic[]): boolean {
     const ofVm = [...reserved.values()].filter(one => one.nic.vm === nic.vm && one.until > now())
     if (!ofVm.some(one => one.nic.index === nic.index && one.nic.portId !== nic.portId)) return false

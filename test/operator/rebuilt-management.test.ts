@@ -163,7 +163,7 @@ test('an older file with fewer VMs and subnets, and an old approval: nothing is 
   const { first, second } = await loseManagement()
   const before = await writtenTo(environment)
   const other = addSubnet(environment.cloudState, { name: 'other', cidr: '10.30.0.0/24', mtu: 1500 })
-  const approved = { [openstackConfigAnnotations.releaseRemovals]: 'of the lost object' }
+  const approved = { [openstackConfigAnnotations.approveRemovals]: 'of the lost object' }
   await rebuilt.apply(
     {
       ...first,
@@ -181,7 +181,7 @@ test('an older file with fewer VMs and subnets, and an old approval: nothing is 
   assert.match((await holds('first')).join(), /^worker-2 multinic1 \(port .*\): its VM is no longer in vmNames$/)
   assert.match((await holds('second')).join(), /^worker-1 multinic0 .*: its subnet is no longer selected,/)
   assert.deepEqual(await writtenTo(environment), before)
-  const annotations = { [openstackConfigAnnotations.releaseRemovals]: 'today' }
+  const annotations = { [openstackConfigAnnotations.approveRemovals]: 'today' }
   await rebuilt.kube.patch(
     openstackConfigs,
     { namespace: 'multinic-system', name: 'first' },
@@ -232,7 +232,7 @@ test('a port that was attached in the meantime is older than the object, unless 
   await rebuilt.apply(late, second)
   await rebuilt.startOperator(await rebuilt.startViola())
   await adopted('first', 2)
-  assert.deepEqual((await rebuilt.config('first')).status?.ports?.skipped, { BeforeBaseline: 1 })
+  assert.deepEqual((await rebuilt.config('first')).status?.ports?.skipped, { PortTooOld: 1 })
   assert.deepEqual(await environment.deliveredTexts(), before)
   const openstackPortBaseline = new Date(Date.now() - 7_200_000).toISOString()
   await rebuilt.apply({ ...late, spec: { ...late.spec, settings: { ...settings, openstackPortBaseline } } })

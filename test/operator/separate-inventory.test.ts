@@ -148,19 +148,19 @@ test('a verdict reaches the inventory with its reason and its remedy, and leaves
         portId: late.id,
         vm: server.id,
         vmName: 'worker-1',
-        reason: 'StatusNotAllowed',
+        reason: 'PortStatusNotAllowed',
         message: 'the status of the port is BUILD',
         remedy: 'Wait until the status changes, or extend openstackPortAllowedStatuses.',
       },
     ])
   }, within)
-  const selected = (await verdictsOf(`?taken=true&vm=${server.id}`)) ?? []
+  const selected = (await verdictsOf(`?selected=true&vm=${server.id}`)) ?? []
   assert.deepEqual(
     selected.map(({ name, portSecurity }) => [name, portSecurity]),
     [['multinic0', { enabled: true, allowedAddressPairs: [] }]],
   )
   removePort(environment.cloudState, late.id)
-  await eventually(async () => assert.deepEqual(await verdictsOf('?taken=false'), []), within)
+  await eventually(async () => assert.deepEqual(await verdictsOf('?selected=false'), []), within)
   await environment.kube.delete(openstackConfigs, { namespace, name: 'main' })
   await eventually(async () => assert.equal(await verdictsOf(), undefined), within)
 })
@@ -171,18 +171,18 @@ test('a restarted operator replaces verdicts that are no longer true', async () 
   const env = { INVENTORY_URL: inventory.url, INVENTORY_TOKEN_FILE: join(dir, 'token') }
   const stop = await environment.startOperator(env)
   await environment.create({})
-  await eventually(async () => assert.equal((await verdictsOf('?taken=false'))?.length, 1), within)
+  await eventually(async () => assert.equal((await verdictsOf('?selected=false'))?.length, 1), within)
   await stop()
   removePort(environment.cloudState, late.id)
   await environment.startOperator(env)
-  await eventually(async () => assert.deepEqual(await verdictsOf('?taken=false'), []), within)
+  await eventually(async () => assert.deepEqual(await verdictsOf('?selected=false'), []), within)
 })
 
 test('a deleted object waits for an inventory that is down, so that its verdicts do not stay', async () => {
   const { url } = inventory
   await environment.startOperator({ INVENTORY_URL: url, INVENTORY_TOKEN_FILE: join(dir, 'token') })
   await environment.create({})
-  await eventually(async () => assert.equal((await verdictsOf('?taken=true'))?.length, 1), within)
+  await eventually(async () => assert.equal((await verdictsOf('?selected=true'))?.length, 1), within)
   await inventory.close()
   await environment.kube.delete(openstackConfigs, { namespace, name: 'main' })
   await eventually(async () => assert.deepEqual(await environment.deliveredTexts(), []), within)

@@ -8,7 +8,7 @@ export type Family = 4 | 6
 export const families: readonly Family[] = [4, 6]
 
 export interface PlannedNic {
-  /** The number of its subnet, or the primary's subnet. */
+  /** The index of its subnet, or the primary's subnet. */
   net: number | 'primary'
   host: number
 }

@@ -68,7 +68,7 @@ const scenarios: Record<string, Scenario> = {
     start: configured,
     change: testbed => changed(testbed, { addresses: [testbed.node.nics[0]?.address6 ?? '', '10.100.0.33/24'] }),
   },
-  'two NICs exchange their numbers': {
+  'two NICs exchange their indexes': {
     start: configured,
     change(testbed) {
       const { interfaces = [], ...input } = requestOf(testbed.node)

@@ -320,7 +320,7 @@ function isIn(secret: string, content: string | Buffer): boolean {
 
 /** Each kind of place that must be searched, with a text that it contains: proof that it is not empty. */
 const sinks: Record<string, [place: RegExp, text: string][]> = {
-  log: ['operator', 'viola', 'controller'].map(name => [new RegExp(`/${name}\\.log$`), `"part":"${name}"`]),
+  log: ['operator', 'viola', 'controller'].map(name => [new RegExp(`/${name}\\.log$`), `"component":"${name}"`]),
   'log of an agent': [[/\/pods\/worker-1\//, '"verdict"']],
   status: [
     [/^management openstackconfigs$/, '"ContrabassError"'],

@@ -41,7 +41,7 @@ const errors: Record<number, [nic: number, make: (state: State, nic: Interface) 
       observed: { ...state.observed, mtu: 1500 },
     }),
   ],
-  42: [2, state => failed(state, 'DefaultRoute', 'the device carries the default route of the node')],
+  42: [2, state => failed(state, 'CarriesDefaultRoute', 'the device carries the default route of the node')],
   142: [0, state => failed(state, 'VerifyFailed', 'the device does not have the address after apply')],
   201: [1, state => waiting(state, 'NicMissing', 'no device has this MAC address')],
   333: [
@@ -130,8 +130,8 @@ export function verdictWritesOf(writes: readonly InventoryWrite[]): VerdictWrite
 /** Verdicts of the operator: one for each interface, and some for ignored ports. */
 export function verdictsOf(writes: readonly InventoryWrite[]): Verdict[] {
   const skipped: readonly [reason: Verdict['reason'], message: string][] = [
-    ['BeforeBaseline', 'the port was created at 2026-10-01T08:12:44Z'],
-    ['StatusNotAllowed', 'the status of the port is BUILD'],
+    ['PortTooOld', 'the port was created at 2026-10-01T08:12:44Z'],
+    ['PortStatusNotAllowed', 'the status of the port is BUILD'],
     ['NotSelected', 'the port has no address in a selected subnet'],
     ['DeviceOwnerNotAllowed', 'the device owner of the port is network:dhcp'],
   ]

@@ -47,10 +47,10 @@ test('the collector has one trace of the port, from the notification to the agen
   const { port, traceId } = await traceOfAttachedPort('storage')
   const spans = await isOneTrace(collector, traceId)
   const spanOf = (name: string) => spans.find(span => span.name === name) ?? assert.fail(`no span ${name}`)
-  assert.equal(spanOf('sync').parentSpanId, spanOf('notice').spanId)
-  assert.match(String(spanOf('notice').attributes['openstack.request_id']), /^req-/)
+  assert.equal(spanOf('sync').parentSpanId, spanOf('notification').spanId)
+  assert.match(String(spanOf('notification').attributes['openstack.request_id']), /^req-/)
   assert.match(String(spanOf('cr').attributes['multinic.ports']), new RegExp(port.id))
-  const services = ['notice', 'viola', 'job', 'agent'].map(name => spanOf(name).service)
+  const services = ['notification', 'viola', 'job', 'agent'].map(name => spanOf(name).service)
   assert.deepEqual(services, ['multinic-operator', 'multinic-viola', 'multinic-controller', 'multinic-agent'])
   assert.deepEqual(
     spans.filter(({ failed }) => failed),

@@ -34,7 +34,7 @@ test('the overview counts a thousand nodes and lists the worst first', async () 
     assert.match(await page.locator('.summary').innerText(), /Nodes\s*1,000[\s\S]*Failed\s*2\s*Drifted\s*1/)
     assert.match(
       await page.locator('.attention-list').innerText(),
-      /worker-\d+ multinic\d · (VerifyFailed|DefaultRoute)/,
+      /worker-\d+ multinic\d · (VerifyFailed|CarriesDefaultRoute)/,
     )
   })
   await tab.picture('fleet-overview')
@@ -135,21 +135,21 @@ test('experience M6: in Korean, meaning and remedy come from the catalogue of re
 test('an ignored port is shown with its reason, and the search finds it by its ID', async () => {
   const { page } = tab
   await page.evaluate("location.hash = '#/nodes/worker-0017'")
-  const row = page.locator('.verdicts tr', { hasText: 'BeforeBaseline' })
+  const row = page.locator('.verdicts tr', { hasText: 'PortTooOld' })
   await row.waitFor()
   assert.match(await row.innerText(), /Set openstackPortBaseline to none or to an earlier time/)
   const id = (await row.locator('[title]').first().getAttribute('title')) ?? assert.fail('no port')
   await page.keyboard.press('Control+k')
   await page.keyboard.type(id.slice(0, 13))
-  await page.getByRole('option', { name: 'BeforeBaseline' }).click()
+  await page.getByRole('option', { name: 'PortTooOld' }).click()
   await page.getByRole('heading', { level: 1, name: 'Ports' }).waitFor()
   await soon(async () => assert.equal(await page.locator('.verdicts tbody tr').count(), 1))
   await page.evaluate("location.hash = '#/ports'")
   await soon(async () => assert.ok((await page.locator('.verdicts tbody tr').count()) > 10))
-  await page.getByRole('button', { name: /^StatusNotAllowed/ }).click()
+  await page.getByRole('button', { name: /^PortStatusNotAllowed/ }).click()
   await soon(async () => {
     const reasons = await page.locator('.verdicts tbody b').allInnerTexts()
-    assert.deepEqual([...new Set(reasons)], ['StatusNotAllowed'])
+    assert.deepEqual([...new Set(reasons)], ['PortStatusNotAllowed'])
   })
 })
 

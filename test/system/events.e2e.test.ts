@@ -87,14 +87,14 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     const { lagMs = -1 } = (await environment.config()).status?.events ?? {}
     assert.ok(lagMs >= 0)
     const found = await metrics()
-    assert.match(found, /^multinic_operator_notices_total\{outcome="woke"\} [1-9]/m)
+    assert.match(found, /^multinic_operator_notifications_total\{outcome="woke"\} [1-9]/m)
     assert.match(found, /^multinic_operator_bus_connected\{bus="127.0.0.1:5672"\} 1$/m)
     const spanOf = (name: string) => collector.spans.find(span => span.name === name) ?? assert.fail(`no ${name}`)
-    await eventually(() => assert.match(String(spanOf('notice').attributes['openstack.request_id']), /^req-/), {
+    await eventually(() => assert.match(String(spanOf('notification').attributes['openstack.request_id']), /^req-/), {
       within,
     })
     const belongs = () =>
-      collector.spans.some(({ name, parentSpanId }) => name === 'sync' && parentSpanId === spanOf('notice').spanId)
+      collector.spans.some(({ name, parentSpanId }) => name === 'sync' && parentSpanId === spanOf('notification').spanId)
     await eventually(() => assert.ok(belongs()), { within })
   })
 
@@ -127,7 +127,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     server.name = 'renamed'
     environment.cloudState.emitPortsChange()
     await eventually(
-      () => assert.ok(environment.verdicts.some(write => write.verdicts.some(one => one.reason === 'NameChanged'))),
+      () => assert.ok(environment.verdicts.some(write => write.verdicts.some(one => one.reason === 'VmNameChanged'))),
       { within },
     )
     server.name = 'worker-2'
@@ -143,7 +143,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     await connection.close()
     await eventually(
       async () => {
-        assert.match(await metrics(), /^multinic_operator_notices_total\{outcome="poison"\} 3$/m)
+        assert.match(await metrics(), /^multinic_operator_notifications_total\{outcome="poison"\} 3$/m)
       },
       { within },
     )
@@ -293,7 +293,7 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
     await eventually(async () => assert.equal((await environment.config()).status?.heldRemovals?.length, 20), {
       within,
     })
-    const annotations = { [openstackConfigAnnotations.releaseRemovals]: 'burst' }
+    const annotations = { [openstackConfigAnnotations.approveRemovals]: 'burst' }
     await kube.patch(openstackConfigs, { namespace, name: 'main' }, { metadata: { annotations } })
     await waitForDelivered(...before)
   })

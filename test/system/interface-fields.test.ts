@@ -87,7 +87,7 @@ const rows: Record<Exclude<keyof Interface, keyof InterfaceNames>, Row> = {
     cloud: { ports: [older, port] },
     expected: 1,
     fresh: true,
-    // The number of the interface is in its names, and in the number of its routing table.
+    // The index of the interface is in its names, and in the number of its routing table.
     node: shown('101', {
       ...{
         common: '/91-multinic1.conf',

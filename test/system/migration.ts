@@ -107,7 +107,7 @@ export function testMigration(setup: () => MigrationSetup): void {
     assert.deepEqual(status?.summary, { totalNodes: 3, configuredNodes: 3, failedNodes: 0, pendingNodes: 0 })
     for (const [index, node] of setup().nodes.entries())
       assert.deepEqual(
-        status?.nodeStatuses?.[index]?.numbers,
+        status?.nodeStatuses?.[index]?.indexes,
         node.nics.map(({ macAddress }, number) => `${number} ${macAddress}`),
       )
   })

@@ -147,7 +147,7 @@ test('ports of real servers are delivered with all their Neutron data', long, as
   await waitForReady('True Synced')
   await system.eventually(async () => {
     const { status } = await system.config()
-    assert.deepEqual(status?.ports, { total: 2, taken: 2, summary: '2/2' })
+    assert.deepEqual(status?.ports, { total: 2, selected: 2, summary: '2/2' })
     assert.deepEqual([status?.nodes?.total, status?.nodes?.pending], [2, 2])
   })
 })
@@ -194,7 +194,7 @@ test(
     await system.change('main', ({ spec }) => {
       spec.vmNames = [...(spec.vmNames ?? []), vms.three]
     })
-    await waitForSkipped({ StatusNotAllowed: 1 })
+    await waitForSkipped({ PortStatusNotAllowed: 1 })
     await cloud.forcePortStatus(idOf('late'), 'ERROR')
     await system.waitForSyncs(2)
     assert.deepEqual(await delivery(), [one, 'worker-2: multinic0=twin'])
@@ -254,7 +254,7 @@ test('a server with a new name or new metadata keeps its node', long, async () =
   await forceSync()
   await system.eventually(async () => {
     const ready = (await system.config()).status?.conditions?.find(({ type }) => type === 'Ready')
-    assert.match(ready?.message ?? '', /NameChanged 2/)
+    assert.match(ready?.message ?? '', /VmNameChanged 2/)
   })
   assert.deepEqual(await delivery(), delivered)
 })
@@ -327,7 +327,7 @@ test('the removal of many ports at once is on hold until a user approves it', lo
   await system.waitForSyncs(2)
   assert.deepEqual(await delivery(), delivered)
   await system.change('main', ({ metadata }) => {
-    metadata.annotations = { ...metadata.annotations, [openstackConfigAnnotations.releaseRemovals]: 'yes' }
+    metadata.annotations = { ...metadata.annotations, [openstackConfigAnnotations.approveRemovals]: 'yes' }
   })
   await waitForDelivery(...delivered.slice(0, 2))
 })

@@ -1,5 +1,5 @@
 /**
- * Interfaces get the numbers of their subnets on request, through the whole chain: kernel, files for the next boot, traffic. A
+ * Interfaces get the indexes of their subnets on request, through the whole chain: kernel, files for the next boot, traffic. A
  * macvlan of a Pod keeps its NIC where it is.
  */
 import assert from 'node:assert/strict'
@@ -55,7 +55,7 @@ async function nicsOf(n: number): Promise<string[]> {
 
 const namespaceOf = (node: string) => system.sandbox.nodes.get(node)?.namespace ?? assert.fail(node)
 
-test('a NIC that carries traffic gets the number of its subnet, also for the next boot', async () => {
+test('a NIC that carries traffic gets the index of its subnet, also for the next boot', async () => {
   const ping = await startPing(namespaceOf('worker-1'), '10.10.0.10', '10.10.0.1')
   const { code, out, error } = await multinic('renumber', '--apply', '--yes', '--node', 'worker-1')
   assert.deepEqual([code, error], [0, ''], out)
@@ -102,7 +102,7 @@ test('a macvlan of a Pod refuses the move: it is rolled back, and possible when 
     assert.deepEqual([code, error], [1, ''], out)
     assert.match(
       out,
-      /sandbox {2}Stopped: worker-2 multinic0 → multinic1: .*LinkHasUpperDevices: .* uses multinic1 as lower device; stop the Pod first; the number is multinic0 again\n$/,
+      /sandbox {2}Stopped: worker-2 multinic0 → multinic1: .*LinkHasUpperDevices: .* uses multinic1 as lower device; stop the Pod first; the index is multinic0 again\n$/,
     )
     await eventually(async () => {
       const config = await system.nodeConfig('worker-2')

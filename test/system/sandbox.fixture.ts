@@ -84,7 +84,7 @@ export async function startTestSandbox(options: TestSandboxOptions = {}): Promis
   const { nodes = 3, nicDelayMs = 100, withConfig = true, rabbitmq, real, env, simulated } = options
   const state = stateDir(await mkdtemp(join(tmpdir(), 'multinic-system-')))
   await makeStateDir(state)
-  const log = createLog({ part: 'sandbox' }, { level: 'error' })
+  const log = createLog({ component: 'sandbox' }, { level: 'error' })
   const sandbox = await startSandbox({
     state,
     nodes,

@@ -32,7 +32,7 @@ export function linesOf(system: TestSandbox, traceId: string): string[] {
   for (const line of lines) assert.equal(line['traceId'], traceId, JSON.stringify(line))
   return lines
     .toSorted((a, b) => (String(a['time']) < String(b['time']) ? -1 : 1))
-    .map(({ part, message }) => `${part}: ${message}`)
+    .map(({ component, message }) => `${component}: ${message}`)
 }
 
 /** Each span and its parent. A notification is the parent of the sync that it starts. */
@@ -69,8 +69,8 @@ export async function isOneTrace(collector: { spans: ReceivedSpan[] }, traceId: 
   })
   const spans = own()
   const byId = new Map(spans.map(span => [span.spanId, span]))
-  const isNoticed = spans.some(({ name }) => name === 'notice')
-  const parents: typeof tree = { ...tree, 'sync.answers': 'sync', ...(isNoticed && { sync: 'notice' }) }
+  const isNotified = spans.some(({ name }) => name === 'notification')
+  const parents: typeof tree = { ...tree, 'sync.answers': 'sync', ...(isNotified && { sync: 'notification' }) }
   for (const { name, parentSpanId } of spans)
     assert.equal(byId.get(parentSpanId ?? '')?.name, parents[name], `parent of ${name}`)
   const ends = stages.map(stage => spans.findLast(({ name }) => name === stage)?.end ?? 0n)

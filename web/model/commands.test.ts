@@ -4,7 +4,7 @@ import { nodeConfigAnnotations, nodeConfigs } from '../../src/contract/node-conf
 import { openstackConfigAnnotations } from '../../src/contract/openstack-config.ts'
 import { checkCommand, reconcileCommand, retryCommand } from './commands.ts'
 
-const { forceReconcile, releaseRemovals } = openstackConfigAnnotations
+const { forceReconcile, approveRemovals } = openstackConfigAnnotations
 const node = { providerId: 'biz-1', nodeName: 'worker-1' }
 const nic = { source: 'multinic-system/production', name: 'multinic2' }
 
@@ -21,7 +21,7 @@ test('removals and syncs are commands for the OpenstackConfig of the NIC', () =>
   const command = (annotation: string) =>
     `kubectl -n multinic-system annotate openstackconfig production --overwrite ${annotation}="$(date +%s)"`
   assert.equal(reconcileCommand(nic.source), command(forceReconcile))
-  assert.equal(retryCommand(node, { severity: 'onHold', ...nic }), command(releaseRemovals))
+  assert.equal(retryCommand(node, { severity: 'onHold', ...nic }), command(approveRemovals))
 })
 
 test('a name that a shell would interpret gives no command', () => {

@@ -11,7 +11,7 @@ import type { Nic, Node } from './nodes.ts'
 type Annotation<T> = T[keyof T]
 
 const forceReconcile: Annotation<typeof openstackConfigAnnotations> = 'multinic.io/force-reconcile'
-const releaseRemovals: Annotation<typeof openstackConfigAnnotations> = 'multinic.io/release-removals'
+const approveRemovals: Annotation<typeof openstackConfigAnnotations> = 'multinic.io/approve-removals'
 const retry: Annotation<typeof nodeConfigAnnotations> = 'multinic.io/retry'
 const check: Annotation<typeof nodeConfigAnnotations> = 'multinic.io/check'
 
@@ -29,7 +29,7 @@ export function retryCommand(
   node: NodeRef,
   { severity, source, name }: Pick<Nic, 'severity' | 'source' | 'name'>,
 ): string | undefined {
-  if (severity === 'onHold') return annotateSource(source, releaseRemovals)
+  if (severity === 'onHold') return annotateSource(source, approveRemovals)
   return severity === 'failed' || severity === 'drifted' || severity === 'pending'
     ? annotateNode(node, `${retry}=${name}`)
     : undefined

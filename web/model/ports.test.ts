@@ -16,7 +16,7 @@ const verdicts = [
   { config, vm: 'vm', portId: 'worker-1-0', reason: 'Selected', message: 'the port is multinic0' },
   { config, vm: 'vm', portId: 'worker-1-1', reason: 'Selected', message: 'the port is multinic1' },
   { config, vm: 'vm', portId: 'primary', reason: 'PrimaryPort', message: 'carries the node address' },
-  { config, vm: 'vm', portId: 'old', reason: 'BeforeBaseline', message: 'too old' },
+  { config, vm: 'vm', portId: 'old', reason: 'PortTooOld', message: 'too old' },
   { config, vm: 'vm-2', portId: 'waiting', reason: 'Selected', message: 'the port is multinic0' },
   { config, vm: 'gone', reason: 'VmNotFound', message: 'no such VM' },
 ]
@@ -28,7 +28,7 @@ test('all ports are listed with verdict, node, NIC and state, worst first', () =
     ['worker-1-1', 'worker-1', 'multinic1', 'failed', 'Selected'],
     ['waiting', undefined, undefined, 'pending', 'Selected'],
     ['', undefined, undefined, 'ignored', 'VmNotFound'],
-    ['old', 'worker-1', undefined, 'ignored', 'BeforeBaseline'],
+    ['old', 'worker-1', undefined, 'ignored', 'PortTooOld'],
     ['worker-1-0', 'worker-1', 'multinic0', 'configured', 'Selected'],
     ['primary', 'worker-1', undefined, 'unmanaged', 'PrimaryPort'],
   ])

@@ -74,12 +74,12 @@ export async function recordOf(providerId: string, nodeName: string): Promise<In
 }
 
 /** Verdicts on ignored ports and VMs. Undefined if no operator has written any. */
-export const verdicts = () => verdictPage('/v1/operator/verdicts?taken=false&limit=5000').then(page => page?.verdicts)
+export const verdicts = () => verdictPage('/v1/operator/verdicts?selected=false&limit=5000').then(page => page?.verdicts)
 
 /** Verdicts on all ports, or only on the selected ones, of all pages. */
 export async function allVerdicts(kind?: 'selected'): Promise<OperatorVerdict[]> {
   const found: OperatorVerdict[] = []
-  let next: string | undefined = `/v1/operator/verdicts?${kind ? 'taken=true&' : ''}limit=5000`
+  let next: string | undefined = `/v1/operator/verdicts?${kind ? 'selected=true&' : ''}limit=5000`
   while (next) {
     const page: VerdictPage | undefined = await verdictPage(next)
     found.push(...(page?.verdicts ?? []))

@@ -40,7 +40,7 @@ export function simulatedMachine(): Machine {
     const identity: Mount = { source: sysClass, target: '/sys/class', readOnly: true, kind: 'directory' }
     const mounts = [identity, ...options.mounts, file(messageFile, terminationMessagePath, false)]
     const stop = { requested: false }
-    const log = createLog({ part: 'agent' }, { write: line => appendFileSync(logFile, line) })
+    const log = createLog({ component: 'agent' }, { write: line => appendFileSync(logFile, line) })
     let kill = () => {}
     const killed = new Promise<ContainerExit>(resolve => {
       kill = () => resolve({ exitCode: 137, signal: 'SIGKILL' })

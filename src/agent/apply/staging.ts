@@ -17,12 +17,12 @@ export function stageAll(units: readonly Unit[], host: Host): Failures {
       failures.set(unit.group, { reason: 'PersistFailed', message: messageOf(error) })
     }
   }
-  for (const unit of units) if (failures.has(unit.group)) removeStagedQuietly(host, unit)
+  for (const unit of units) if (failures.has(unit.group)) tryRemoveStaged(host, unit)
   return failures
 }
 
 /** A disk that refuses a write may refuse this as well. The next run removes stale files. */
-export function removeStagedQuietly(host: Host, unit: Unit): void {
+export function tryRemoveStaged(host: Host, unit: Unit): void {
   try {
     removeStaged(host, unit)
   } catch {}

@@ -57,7 +57,7 @@ test('an address that DHCP set first and the Node lists is not the address of th
   // The kernel selects the primary's default route.
   const second = aRoute(3, 'default', { gateway: '10.100.0.1', metric: 200 })
   const plan = planWith(['10.0.0.10', '10.100.0.10'], { ...node, routes: [...node.routes, second] }, [anInterface(0)])
-  assert.ok(!refusalsOf(plan).some(text => text.startsWith('NodeAddress')))
+  assert.ok(!refusalsOf(plan).some(text => text.startsWith('HasNodeAddress')))
 })
 
 const primaryPort = { macAddress: primaryMac, address: '10.0.0.10', cidr: '10.0.0.0/24', gateway: '10.0.0.1' }
@@ -67,18 +67,18 @@ const refused: Record<string, [listed: string[], node: Observed, expected: strin
   'the only listed address': [
     ['10.0.0.10'],
     withoutDefault,
-    "NodeAddress: ens3 has the node's address 10.0.0.10/24",
+    "HasNodeAddress: ens3 has the node's address 10.0.0.10/24",
     primaryPort,
   ],
   'the first listed address': [
     ['10.100.0.10', '10.0.0.10'],
     leased(aNode(1), 3, '10.100.0.10/24'),
-    "NodeAddress: ens4 has the node's address 10.100.0.10/24",
+    "HasNodeAddress: ens4 has the node's address 10.100.0.10/24",
   ],
   'the only listed IPv6 address': [
     ['10.0.0.10', 'FD00:0100:0::10'],
     leased(aNode(1), 3, 'fd00:100::10/64'),
-    "NodeAddress: ens4 has the node's address fd00:100::10/64",
+    "HasNodeAddress: ens4 has the node's address fd00:100::10/64",
     { addresses },
   ],
 }

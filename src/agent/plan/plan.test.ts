@@ -244,7 +244,7 @@ test('an orphaned NIC that now carries the default route keeps its state and its
   const carrying = { ...now, routes: [...now.routes, aRoute(3, 'default', { gateway: '10.100.0.1' })] }
   const planned = planOf(carrying, [])
   assert.deepEqual(changesOf(planned), [])
-  assert.equal(planned.unremovable[0]?.refusal.reason, 'DefaultRoute')
+  assert.equal(planned.unremovable[0]?.refusal.reason, 'CarriesDefaultRoute')
 })
 
 test('a record keeps the former state through every later change', () => {

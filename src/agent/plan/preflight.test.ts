@@ -38,43 +38,43 @@ const asDesired = { table: 100, protocol: 4, metric: 100, source: '10.100.0.10' 
 const refusals: Record<string, Refused> = {
   'a NIC with a default route': [
     plus({ routes: [aRoute(3, 'default', { gateway: '10.100.0.1', metric: 200 })] }),
-    'DefaultRoute: ens4 carries a default route via 10.100.0.1',
+    'CarriesDefaultRoute: ens4 carries a default route via 10.100.0.1',
   ],
   'a NIC with a default route in a foreign table': [
     plus({ routes: [aRoute(3, 'default', { table: 77 })] }),
-    'DefaultRoute: ens4 carries a default route in table 77',
+    'CarriesDefaultRoute: ens4 carries a default route in table 77',
   ],
   'a NIC with an IPv6 default route': [
     plus({ routes: [aRoute(3, 'default', { family: 6, gateway: 'fe80::1', protocol: 9 })] }),
-    'DefaultRoute: ens4 carries a default route via fe80::1',
+    'CarriesDefaultRoute: ens4 carries a default route via fe80::1',
   ],
   'a NIC in a multipath default route': [
     plus({ routes: [{ ...aRoute(2, 'default'), devices: [2, 3] }] }),
-    'DefaultRoute: ens4 carries a default route',
+    'CarriesDefaultRoute: ens4 carries a default route',
   ],
   'a NIC with the node’s address': [
     plus({ addresses: [anAddress(3, '10.0.0.10/32')] }),
-    "NodeAddress: ens4 has the node's address 10.0.0.10/32",
+    "HasNodeAddress: ens4 has the node's address 10.0.0.10/32",
   ],
   'a NIC with the route to the API server': [
     plus({ apiPath: { ifindex: 3 } }),
-    'ApiServerPath: ens4 carries the route to the API server',
+    'CarriesApiServerRoute: ens4 carries the route to the API server',
   ],
   'a NIC with a foreign route while the API server does not resolve': [
     plus({ routes: [aRoute(3, '172.16.0.0/12')] }, withLink(up)),
-    'ApiServerPath: ens4 has a route to 172.16.0.0/12, which may lead to the API server: cannot resolve api.example.com',
+    'CarriesApiServerRoute: ens4 has a route to 172.16.0.0/12, which may lead to the API server: cannot resolve api.example.com',
     {},
     { KUBERNETES_SERVICE_HOST: 'api.example.com', PREFLIGHT_ALLOW_UP: 'true' },
   ],
   'a NIC with a static link-local route while the API server does not resolve': [
     plus({ routes: [aRoute(3, 'fe80::/64')] }, withLink(up)),
-    'ApiServerPath: ens4 has a route to fe80::/64, which may lead to the API server: cannot resolve api.example.com',
+    'CarriesApiServerRoute: ens4 has a route to fe80::/64, which may lead to the API server: cannot resolve api.example.com',
     {},
     { KUBERNETES_SERVICE_HOST: 'api.example.com', PREFLIGHT_ALLOW_UP: 'true' },
   ],
   'a NIC with a static multicast route while the API server does not resolve': [
     plus({ routes: [aRoute(3, 'ff00::/8')] }, withLink(up)),
-    'ApiServerPath: ens4 has a route to ff00::/8, which may lead to the API server: cannot resolve api.example.com',
+    'CarriesApiServerRoute: ens4 has a route to ff00::/8, which may lead to the API server: cannot resolve api.example.com',
     {},
     { KUBERNETES_SERVICE_HOST: 'api.example.com', PREFLIGHT_ALLOW_UP: 'true' },
   ],

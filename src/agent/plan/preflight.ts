@@ -100,15 +100,15 @@ export function nodeDependsOn(link: Link, input: GuardInput, owned: OwnedNic | u
       (isKernelTable(entry.table) || !tables.has(entry.table)) &&
       (!takesRouteOver(settings, entry) || isNodeDefault(entry, link, input)),
   )
-  if (route) return { reason: 'DefaultRoute', message: `${link.name} carries ${describeRoute(route)}` }
+  if (route) return { reason: 'CarriesDefaultRoute', message: `${link.name} carries ${describeRoute(route)}` }
 
   const address = observed.addresses.find(
     entry => entry.ifindex === link.ifindex && nodeAddresses.includes(hostPart(entry.cidr)),
   )
-  if (address) return { reason: 'NodeAddress', message: `${link.name} has the node's address ${address.cidr}` }
+  if (address) return { reason: 'HasNodeAddress', message: `${link.name} has the node's address ${address.cidr}` }
 
   if (observed.apiPath?.ifindex === link.ifindex)
-    return { reason: 'ApiServerPath', message: `${link.name} carries the route to the API server` }
+    return { reason: 'CarriesApiServerRoute', message: `${link.name} carries the route to the API server` }
   const unknown = apiPathUnknown(link, input, owned)
   if (unknown) return unknown
   if (link.master) return { reason: 'LinkHasMaster', message: `${link.name} is a member of ${link.master}` }
@@ -128,7 +128,7 @@ function apiPathUnknown(
   )
   return (
     route && {
-      reason: 'ApiServerPath',
+      reason: 'CarriesApiServerRoute',
       message: `${link.name} has ${describeRoute(route)}, which may lead to the API server: cannot resolve ${apiServer}`,
     }
   )

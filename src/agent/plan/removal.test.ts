@@ -167,7 +167,7 @@ const protectedNics: Record<string, [Observed, string]> = {
   ],
   'it has the address of the node': [
     { ...configured, addresses: [...configured.addresses, anAddress(3, '10.0.0.10/32')] },
-    "NodeAddress: multinic0 has the node's address 10.0.0.10/32",
+    "HasNodeAddress: multinic0 has the node's address 10.0.0.10/32",
   ],
   'somebody else owns one of its files': [
     { ...configured, files: { ...configured.files, '/etc/netplan/90-multinic0.yaml': text('', 1000) } },

@@ -49,7 +49,7 @@ for (const [name, observed] of Object.entries(taken))
       changes.join('\n'),
     )
     const refused = planOf(observed, [anInterface(0)], { NETWORK_TAKEOVER: 'refuse' })
-    assert.equal(refused.refused.get(0)?.reason, 'DefaultRoute')
+    assert.equal(refused.refused.get(0)?.reason, 'CarriesDefaultRoute')
     assert.deepEqual(changesOf(refused), [])
   })
 
@@ -68,7 +68,7 @@ const refused: Record<string, Observed> = {
 for (const [name, observed] of Object.entries(refused))
   test(`F3: a NIC that may carry the node’s default route is refused: ${name}`, () => {
     const plan = planOf(observed, [anInterface(0)])
-    assert.equal(plan.refused.get(0)?.reason, 'DefaultRoute')
+    assert.equal(plan.refused.get(0)?.reason, 'CarriesDefaultRoute')
     assert.deepEqual(changesOf(plan), [])
   })
 

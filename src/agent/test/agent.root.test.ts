@@ -303,7 +303,7 @@ suite('agent', { concurrency: 3 }, () => {
       ran.report?.interfaces.map(nic => [nic.status, nic.reason, nic.message]),
       [
         ['Configured', 'Configured', 'taken over from DHCP or router advertisements: address 10.100.0.10/24'],
-        ['Failed', 'DefaultRoute', `ens5 carries a default route via ${b.gateway}`],
+        ['Failed', 'CarriesDefaultRoute', `ens5 carries a default route via ${b.gateway}`],
       ],
       ran.log,
     )

@@ -56,7 +56,7 @@ suite('refusals and failures', { concurrency: 3 }, () => {
       ran.report?.interfaces.map(nic => [nic.status, nic.reason, nic.message]),
       [
         ['Configured', 'Configured', undefined],
-        ['Failed', 'DefaultRoute', 'ens3 carries a default route via 10.0.0.1'],
+        ['Failed', 'CarriesDefaultRoute', 'ens3 carries a default route via 10.0.0.1'],
       ],
     )
     assert.equal(foreignState(vm, macsOf(vm)), before)

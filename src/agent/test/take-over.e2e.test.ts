@@ -39,7 +39,7 @@ test('F3: a NIC that NetworkManager configured by DHCP is taken over without a g
 
     const interfaces = [requestedInterface(nic, 0)]
     const refused = await node.agent({ interfaces }, { NETWORK_TAKEOVER: 'refuse' })
-    assert.equal(refused.report?.interfaces[0]?.reason, 'DefaultRoute', refused.log)
+    assert.equal(refused.report?.interfaces[0]?.reason, 'CarriesDefaultRoute', refused.log)
 
     const monitor = end(startMonitor(node))
     const taken = await node.agent({ interfaces })
@@ -176,7 +176,7 @@ test('F3: a NIC with an address and a default route from router advertisements i
 
     // Without another default route, the NIC may carry the IPv6 traffic of the node.
     const only = await node.agent({ interfaces })
-    assert.equal(only.report?.interfaces[0]?.reason, 'DefaultRoute', only.log)
+    assert.equal(only.report?.interfaces[0]?.reason, 'CarriesDefaultRoute', only.log)
 
     node.ip('-6', 'route', 'add', 'default', 'dev', 'ens3', 'metric', '100')
     const foreign = foreignState(node, macsOf(node))

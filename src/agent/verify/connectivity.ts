@@ -35,7 +35,7 @@ export interface Connectivity {
 }
 
 /** By index. */
-export interface JudgedNics {
+export interface NicReachability {
   unreachable: Map<number, Failure>
   /** Missing replies that fail nothing. */
   notes: Map<number, string>
@@ -151,7 +151,7 @@ export async function probeUnchanged(
   scope: ProbeScope,
   observed: Observed,
   { host, settings }: AgentContext,
-): Promise<JudgedNics> {
+): Promise<NicReachability> {
   const { links, neighbours } = observed
   const targets = targetsOfNics(scope, settings).filter(target => canAsk(target, observed))
   const recent = repliesIn(neighbours, targets)
@@ -177,7 +177,7 @@ export function compareConnectivity(
   after: Connectivity,
   { request, settings, log }: AgentContext,
   failed: Failures,
-): JudgedNics & { failures: Failures } {
+): NicReachability & { failures: Failures } {
   const { owned } = scope
   const gone = lostLifelines(before.observed, after.observed, request.nodeAddresses, owned)
   const lost = [...gone, ...lostReplies(owned, before, after)]
@@ -253,7 +253,7 @@ function judgeNics(
   before: Replies,
   after: Replies,
   settings: Settings,
-): JudgedNics {
+): NicReachability {
   const [unreachable, notes] = [new Map<number, Failure>(), new Map<number, string>()]
   for (const { nic, ifindex } of nics) {
     const notSent = after.notSent?.get(nic.index)

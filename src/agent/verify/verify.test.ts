@@ -126,7 +126,7 @@ const cases: Record<string, [observed: Observed, expected: string[]]> = {
   ],
   'a default route': [
     { ...good, routes: [...good.routes, aRoute(3, 'default', { gateway: '10.100.0.1' })] },
-    ['DefaultRoute: has a default route in the main table'],
+    ['CarriesDefaultRoute: has a default route in the main table'],
   ],
   'a missing rule, one that should be gone, and a foreign one': [
     {

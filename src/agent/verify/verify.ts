@@ -56,7 +56,7 @@ export function differences(
   for (const route of nic.routes.map(route => routeText(route)))
     if (!present.includes(route)) differ(`route ${route} is missing`)
   if (routes.some(route => route.table === tableMain && route.destination === 'default'))
-    differ('has a default route in the main table', 'DefaultRoute')
+    differ('has a default route in the main table', 'CarriesDefaultRoute')
 
   const rules = observed.rules.filter(rule => rule.plain)
   const presentRules = new Set(rules.map(ruleText))

@@ -17,7 +17,7 @@ import { connectTo } from '../connection.ts'
 import type { Ending, Io } from '../io.ts'
 import { whyUnreachable } from '../network-errors.ts'
 import { type Format, print } from '../output.ts'
-import { harmless, type Tone } from '../render/paint.ts'
+import { printable, type Tone } from '../render/paint.ts'
 import { type ClusterFacts, type Definition, findingsOf, type Workload } from './checks.ts'
 import type { Finding } from './finding.ts'
 import { podNetworksIn } from './pod-addresses.ts'
@@ -51,8 +51,8 @@ export async function doctor(io: Io, flags: DoctorFlags): Promise<Ending> {
     lines: ({ paint }) =>
       findings.flatMap(({ level, what, remedy }) => {
         const [tone, sign] = signs[level]
-        const line = `${paint(tone, sign)} ${harmless(what)}`
-        return remedy === undefined || level === 'ok' ? [line] : [line, `    ${harmless(remedy)}`]
+        const line = `${paint(tone, sign)} ${printable(what)}`
+        return remedy === undefined || level === 'ok' ? [line] : [line, `    ${printable(remedy)}`]
       }),
   })
   return findings.some(({ level }) => level === 'bad') ? 'no' : 'yes'
@@ -88,7 +88,7 @@ async function factsOf({ kube, namespace }: Cluster, api: Api, now: Date): Promi
     nodes: allNodes,
     configs,
     sources,
-    podNetworks: await podNetworksIn(kube, () => api.verdicts({ taken: 'true' })),
+    podNetworks: await podNetworksIn(kube, () => api.verdicts({ selected: 'true' })),
   }
 }
 

@@ -114,7 +114,7 @@ test('a Pod without an allowed address pair is named with the command that adds 
       remedy: `if the addresses are right, run openstack port set --allowed-address ip-address=10.10.0.130,mac-address=${macAddress} port-0`,
     },
   ])
-  assert.equal(inventory.requests[0]?.query.get('taken'), 'true')
+  assert.equal(inventory.requests[0]?.query.get('selected'), 'true')
 })
 
 test('docs/guides/pods.md shows this output, with its own names of the node and the port', async () => {

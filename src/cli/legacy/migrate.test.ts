@@ -158,7 +158,7 @@ test('a rollback returns every node to its MultiNicBizConfig, even a deleted one
   assert.equal(notes[0], 'all is created again')
   assert.match(notes[1] ?? '', /^\[1\/3\] w1: returned to all, as requested \(/)
   const found = await whenOwned('all', 'Configured', 'Configured', 'Configured')
-  assert.deepEqual(found.status?.nodeStatuses?.[0]?.numbers, ['0 fa:16:3e:00:00:00', '1 fa:16:3e:00:00:01'])
+  assert.deepEqual(found.status?.nodeStatuses?.[0]?.indexes, ['0 fa:16:3e:00:00:00', '1 fa:16:3e:00:00:01'])
   assert.deepEqual((await cluster.kube.list(nodeConfigs, { namespace: cluster.namespace })).items, [])
   assert.deepEqual(modesSince(before), ['check', 'check', 'check'])
 })

@@ -12,7 +12,7 @@ import { isNotFound } from '../../kube/errors.ts'
 import { type Cluster, withCluster } from '../cluster.ts'
 import { CliError, type Ending, type Io } from '../io.ts'
 import { type Format, print } from '../output.ts'
-import { harmless } from '../render/paint.ts'
+import { printable } from '../render/paint.ts'
 import { waitFor } from '../wait.ts'
 import { type MigrateSourceFlags, readAll } from './migration-input.ts'
 import { isSettled, type Migration, planMigration } from './migration-plan.ts'
@@ -67,7 +67,7 @@ async function takeOver(io: Io, cluster: Cluster, flags: MigrateFlags): Promise<
   for (const [index, row] of rows.entries()) {
     const result = await takeOverOne(cluster, row, flags)
     if (!result.ok) left++
-    io.note(harmless(`[${index + 1}/${rows.length}] ${row.nodeName}: ${result.text}`))
+    io.note(printable(`[${index + 1}/${rows.length}] ${row.nodeName}: ${result.text}`))
   }
   if (left > 0) io.note(`${left} of ${rows.length} nodes are not taken over. Fix them and run the command again.`)
   return left > 0 ? 'no' : 'yes'

@@ -96,7 +96,7 @@ function mistakes({ spec }: NodeConfig, at: string): string | undefined {
 }
 
 function nodeConfigFor(biz: BizConfig, node: BizNode, nodeName: string, namespace: string): NodeConfig {
-  const known = parseIndexes(recordFor(biz, node.attachedNodeId)?.numbers)
+  const known = parseIndexes(recordFor(biz, node.attachedNodeId)?.indexes)
   const spec = nodeSpecOf(biz, node, { nodeName, known })
   const { [nodeConfigLabels.providerId]: provider, ...labels } = labelsOf(
     { nodeName, instanceId: node.attachedNodeId },

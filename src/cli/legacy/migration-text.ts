@@ -3,7 +3,7 @@
  */
 import { addressesOf, completeInterfaces, type Interface } from '../../contract/interfaces.ts'
 import type { NodeConfig } from '../../contract/node-config.ts'
-import { harmless, type Paint, type Tone } from '../render/paint.ts'
+import { printable, type Paint, type Tone } from '../render/paint.ts'
 import { aligned } from '../render/table.ts'
 import type { Migration } from './migration-plan.ts'
 
@@ -34,9 +34,9 @@ function headline(rows: readonly Migration[], paint: Paint, mode: 'plan' | 'veri
 
 function nodeLines({ action, nodeName, attachedNodeId, from, requested, existing, ...row }: Migration, paint: Paint) {
   const { sign, tone, text } = signs[action]
-  const message = harmless(row.message)
-  const about = harmless(`VM ${attachedNodeId}, from ${from}`)
-  const head = `${paint(tone, `${sign} ${harmless(nodeName)}  ${text}`)}  ${paint('dim', about)}`
+  const message = printable(row.message)
+  const about = printable(`VM ${attachedNodeId}, from ${from}`)
+  const head = `${paint(tone, `${sign} ${printable(nodeName)}  ${text}`)}  ${paint('dim', about)}`
   if (action === 'blocked') return [head, `    ${message}`]
   if (action === 'wait') return [head, `    ${message}`]
   if (action === 'done' || !requested) return [head]

@@ -8,7 +8,7 @@ import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../../contr
 import { isAlreadyExists } from '../../kube/errors.ts'
 import { type Cluster, withCluster } from '../cluster.ts'
 import type { Ending, Io } from '../io.ts'
-import { harmless } from '../render/paint.ts'
+import { printable } from '../render/paint.ts'
 import { waitFor } from '../wait.ts'
 import { type MigrateFlags, type StepResult, setPolicy } from './migrate.ts'
 import { readAll } from './migration-input.ts'
@@ -25,7 +25,7 @@ export async function rollback(io: Io, flags: MigrateFlags): Promise<Ending> {
     for (const [index, row] of migrated.entries()) {
       const result = await returnNode(cluster, row, flags)
       if (!result.ok) left++
-      io.note(harmless(`[${index + 1}/${migrated.length}] ${row.nodeName}: ${result.text}`))
+      io.note(printable(`[${index + 1}/${migrated.length}] ${row.nodeName}: ${result.text}`))
     }
     return left > 0 ? 'no' : 'yes'
   })

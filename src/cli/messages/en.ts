@@ -64,7 +64,7 @@ export const en = {
     rolloutCancel: 'withdraw the request: nodes that still wait keep the agent that they have',
     retryInterface: 'the interface that you repaired, such as multinic1; the agent applies all of the node',
     timeout: 'maximum wait (default: 5m)',
-    renumber: 'show interfaces that have another number than their subnet, and move them on request',
+    renumber: 'show interfaces that have another index than their subnet, and move them on request',
     renumberPlan: 'show what would move (default)',
     renumberApply:
       'ask the operator to move them, one interface of one node at a time, and wait (exit code 1 if not all moved)',
@@ -229,7 +229,7 @@ export const en = {
     remove: 'would be removed',
     keep: 'unchanged',
     removalsOnHold: 'removals that would be on hold until you approve them',
-    moves: 'interfaces that keep their number, and the number of their subnet',
+    moves: 'interfaces that keep their index, and the index of their subnet',
     error: 'error',
     counts: { send: 'to send', remove: 'to remove', keep: 'unchanged' },
     impossible: 'cannot be planned',
@@ -240,7 +240,7 @@ export const en = {
     omitted: (number: number) => `${number} more are not stored`,
   },
   renumber: {
-    nothing: 'every interface has the number of its subnet',
+    nothing: 'every interface has the index of its subnet',
     ready: 'can move',
     usedBy: (pods: string, more: number) =>
       `used by Pod ${pods}${more > 0 ? ` and ${more} more` : ''}: stop it, or move it to another node`,

@@ -32,6 +32,6 @@ export function symbolOf(state: string | undefined): string {
  * Replaces control characters except line ends and tabs, and invisible ones. A lone carriage return would overwrite its line,
  * and marks of the writing direction would show a line in another order.
  */
-export function harmless(text: string): string {
+export function printable(text: string): string {
   return text.replace(/(?![\n\t\r])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|\r(?!\n)/gu, '\ufffd')
 }

@@ -9,7 +9,7 @@ import { en } from '../messages/en.ts'
 import { statusOf } from '../status.ts'
 import { changesOf } from './history-text.ts'
 import { deviationLines } from './lists.ts'
-import { coloured, harmless, paintFor, plain } from './paint.ts'
+import { coloured, printable, paintFor, plain } from './paint.ts'
 import { ago } from './reason.ts'
 import { statusTree } from './status-tree.ts'
 import { aligned } from './table.ts'
@@ -197,8 +197,8 @@ for (const [name, [terminal, env, expected]] of Object.entries(terminals))
   test(name, () => assert.equal(paintFor(terminal, env) === coloured, expected))
 
 test('no text contains terminal control sequences or marks of the writing direction', () => {
-  assert.equal(harmless('a\u202eb\u2066c\u200b\u2028d\ud800'), 'a\ufffdb\ufffdc\ufffd\ufffdd\ufffd')
-  assert.equal(harmless('a\u001b[31mb\u009b1m\rc\n\td\r\n'), 'a\ufffd[31mb\ufffd1m\ufffdc\n\td\r\n')
+  assert.equal(printable('a\u202eb\u2066c\u200b\u2028d\ud800'), 'a\ufffdb\ufffdc\ufffd\ufffdd\ufffd')
+  assert.equal(printable('a\u001b[31mb\u009b1m\rc\n\td\r\n'), 'a\ufffd[31mb\ufffd1m\ufffdc\n\td\r\n')
 })
 
 const times: Record<string, string> = {

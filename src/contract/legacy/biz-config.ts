@@ -81,7 +81,7 @@ export const bizConfigStatus = z
           specHash: z.string().max(16).optional().meta({ description: 'Hash of the entry of this node.' }),
           bootID: z.string().max(64).optional(),
           failedAttempts: z.int().min(0).max(1000000).optional(),
-          numbers: z
+          indexes: z
             .array(z.string().max(20))
             .max(10)
             .optional()

@@ -22,7 +22,7 @@ export const interfaceReasons = {
     en: ['The address is outside its CIDR.', 'Correct address or cidr.'],
     ko: ['주소가 CIDR 범위를 벗어났습니다.', 'address 또는 cidr을 수정하십시오.'],
   },
-  ApiServerPath: {
+  CarriesApiServerRoute: {
     class: 'attention',
     refusal: true,
     en: ['The NIC carries the route to the API server.', 'Exclude this port: it is not a secondary NIC.'],
@@ -48,7 +48,7 @@ export const interfaceReasons = {
     ko: ['이름, MAC 주소, MTU, IP 주소, 라우트, 규칙, 파일이 요청한 대로 구성되었습니다.', nothingToDo.ko],
   },
   ConfiguredByOlderAgent: nodeReasons.ConfiguredByOlderAgent,
-  DefaultRoute: {
+  CarriesDefaultRoute: {
     class: 'attention',
     refusal: true,
     en: [
@@ -211,7 +211,7 @@ export const interfaceReasons = {
     ko: ['노드에 이 MAC 주소의 NIC가 여러 개 있습니다.', '포트마다 서로 다른 MAC 주소를 지정하십시오.'],
   },
   NicMissing: nodeReasons.NicMissing,
-  NodeAddress: {
+  HasNodeAddress: {
     class: 'attention',
     refusal: true,
     en: [

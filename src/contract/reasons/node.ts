@@ -211,7 +211,7 @@ export const nodeReasons = {
       '메시지에 나온 ResourceQuota를 늘리십시오.',
     ],
   },
-  Released: {
+  InterfacesRetained: {
     class: 'normal',
     en: ['The object was deleted. Its interfaces stay on the node.', nothingToDo.en],
     ko: ['오브젝트가 삭제되었습니다. 인터페이스는 노드에 그대로 남아 있습니다.', nothingToDo.ko],
@@ -253,7 +253,7 @@ export const nodeReasons = {
     en: ['The spec is invalid.', 'Correct the fields that the message names.'],
     ko: ['spec이 잘못되었습니다.', '메시지에 나온 필드를 수정하십시오.'],
   },
-  StepFailed: {
+  ApiServerError: {
     class: 'warning',
     en: ['The API server rejected a request of the controller. The controller retries.', 'Read the message.'],
     ko: ['API 서버가 controller의 요청을 거부했습니다. controller가 다시 시도합니다.', '메시지를 확인하십시오.'],

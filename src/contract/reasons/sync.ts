@@ -122,11 +122,11 @@ export const syncReasons = {
     class: 'attention',
     en: [
       'k8sProviderID or violaEndpoint was changed. The nodes of the previous target keep their configuration and are no longer updated.',
-      'To remove them, restore the previous values and delete the OpenstackConfig, or delete their MultiNicNodeConfigs in that cluster. Afterwards, or to keep them, set the annotation multinic.io/release-removals to a new value.',
+      'To remove them, restore the previous values and delete the OpenstackConfig, or delete their MultiNicNodeConfigs in that cluster. Afterwards, or to keep them, set the annotation multinic.io/approve-removals to a new value.',
     ],
     ko: [
       'k8sProviderID 또는 violaEndpoint가 바뀌었습니다. 이전 대상의 노드는 구성을 유지하지만 더 이상 갱신되지 않습니다.',
-      '구성을 제거하려면 이전 값으로 되돌린 뒤 OpenstackConfig를 삭제하거나 해당 클러스터에서 MultiNicNodeConfig를 삭제하십시오. 제거한 뒤 또는 구성을 그대로 둘 때는 어노테이션 multinic.io/release-removals에 새 값을 지정하십시오.',
+      '구성을 제거하려면 이전 값으로 되돌린 뒤 OpenstackConfig를 삭제하거나 해당 클러스터에서 MultiNicNodeConfig를 삭제하십시오. 제거한 뒤 또는 구성을 그대로 둘 때는 어노테이션 multinic.io/approve-removals에 새 값을 지정하십시오.',
     ],
   },
   NeutronEndpointError: {
@@ -237,13 +237,13 @@ export const syncReasons = {
   },
   Renumbered: {
     class: 'normal',
-    en: ['The requested interfaces have the numbers of their subnets.', nothingToDo.en],
+    en: ['The requested interfaces have the indexes of their subnets.', nothingToDo.en],
     ko: ['요청한 인터페이스가 서브넷의 번호를 갖게 되었습니다.', nothingToDo.ko],
   },
   RenumberInProgress: {
     class: 'progress',
     en: [
-      'The operator gives interfaces the numbers of their subnets, one interface of one node at a time.',
+      'The operator gives interfaces the indexes of their subnets, one interface of one node at a time.',
       'Wait. multinic renumber --cancel starts no further move.',
     ],
     ko: [
@@ -254,7 +254,7 @@ export const syncReasons = {
   RenumberStopped: {
     class: 'attention',
     en: [
-      'An interface could not get the number of its subnet. The operator rolled the move back and started no other.',
+      'An interface could not get the index of its subnet. The operator rolled the move back and started no other.',
       'Correct what the message names and run multinic renumber --apply again, or clear the request with multinic renumber --cancel.',
     ],
     ko: [

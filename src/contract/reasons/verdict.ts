@@ -37,7 +37,7 @@ export const verdictReasons = {
       'Neutron에서 두 포트 중 하나의 주소를 바꾸십시오.',
     ],
   },
-  BeforeBaseline: {
+  PortTooOld: {
     class: 'warning',
     en: [
       'The port was created before the baseline, so the operator ignores it.',
@@ -73,7 +73,7 @@ export const verdictReasons = {
   IndexInUse: {
     class: 'attention',
     en: [
-      'spec.subnets gives the subnet of the port an index that another port of the node already has. A port keeps its number, so this port is not delivered.',
+      'spec.subnets gives the subnet of the port an index that another port of the node already has. A port keeps its index, so this port is not delivered.',
       'Detach the other port, or choose an index that is free on every node.',
     ],
     ko: [
@@ -103,7 +103,7 @@ export const verdictReasons = {
       '두 포트 중 하나를 분리하거나 Neutron에서 MAC 주소를 바꾸십시오.',
     ],
   },
-  NameChanged: {
+  VmNameChanged: {
     class: 'warning',
     en: [
       'The server was renamed. Its node keeps the name under which it was delivered.',
@@ -114,7 +114,7 @@ export const verdictReasons = {
       '조치할 것이 없습니다. 새 이름으로 옮기려면 해당 MultiNicNodeConfig를 삭제하십시오.',
     ],
   },
-  NameInvalid: {
+  VmNameInvalid: {
     class: 'attention',
     en: [
       'The name of the VM cannot be the name of a node: it has control or invisible characters, or is a relative path.',
@@ -125,7 +125,7 @@ export const verdictReasons = {
       'VM의 이름을 바꾸거나, 노드 이름을 담는 서버 메타데이터 키를 지정하십시오.',
     ],
   },
-  NameNotUnique: {
+  VmNameNotUnique: {
     class: 'attention',
     en: [
       'Two VMs have the same node name.',
@@ -136,7 +136,7 @@ export const verdictReasons = {
       'VM 하나의 이름을 바꾸거나, 노드 이름을 담는 서버 메타데이터 키를 지정하십시오.',
     ],
   },
-  NameUnknown: {
+  VmNameUnknown: {
     class: 'warning',
     en: ['Nova has not returned the name of the VM yet. The operator asks again.', 'Wait.'],
     ko: ['Nova가 아직 VM 이름을 반환하지 않았습니다. operator가 다시 조회합니다.', '기다리십시오.'],
@@ -223,7 +223,7 @@ export const verdictReasons = {
     ],
     ko: ['OpenstackConfig가 선택하지 않은 VM의 포트입니다.', 'VM을 vmNames에 추가하거나 vmSelector를 바꾸십시오.'],
   },
-  StatusNotAllowed: {
+  PortStatusNotAllowed: {
     class: 'warning',
     en: [
       'openstackPortAllowedStatuses does not contain the status of the port.',

@@ -90,7 +90,7 @@ function annotationsFor(
     return value === undefined ? [] : [[name, value] as const]
   })
   const startsWithCheck = previous.indexesUnknown || previous.annotations?.[adopt] !== undefined
-  return Object.fromEntries([...inherited, ...(startsWithCheck ? [[adopt, 'numbers'] as const] : [])])
+  return Object.fromEntries([...inherited, ...(startsWithCheck ? [[adopt, 'indexes'] as const] : [])])
 }
 
 export function previousStateOf(entry: NodeConfig): PreviousState {
@@ -107,7 +107,7 @@ export function previousStateOf(entry: NodeConfig): PreviousState {
 
 /** `otherwise` are the indexes for a record that has none. */
 export function previousStateIn(record: BizNodeStatus | undefined, otherwise: Indexes): PreviousState {
-  const indexes = record?.numbers?.length ? parseIndexes(record.numbers) : otherwise
+  const indexes = record?.indexes?.length ? parseIndexes(record.indexes) : otherwise
   const touched = record?.lastJobName !== undefined
   if (record?.specHash === undefined)
     return { indexes, touched, indexesUnknown: record?.state === 'Configured' && indexes.size === 0 }
@@ -121,7 +121,7 @@ export function previousStateIn(record: BizNodeStatus | undefined, otherwise: In
 }
 
 function statusIn(record: BizNodeStatus): NodeConfigStatus {
-  const { state = 'Pending', reason, message, numbers, lastProcessed } = record
+  const { state = 'Pending', reason, message, indexes, lastProcessed } = record
   const isConfigured = state === 'Configured'
   const readyReason = reason ?? (isConfigured ? 'AllInterfacesConfigured' : 'Applying')
   return {
@@ -139,7 +139,7 @@ function statusIn(record: BizNodeStatus): NodeConfigStatus {
         ...(message !== undefined && { message }),
       },
     ],
-    interfaceStatuses: [...parseIndexes(numbers)].map(([macAddress, index]) => ({
+    interfaceStatuses: [...parseIndexes(indexes)].map(([macAddress, index]) => ({
       id: index,
       name: interfaceName(index),
       macAddress,
@@ -166,6 +166,6 @@ export function recordOf(entry: NodeConfig): BizNodeStatus {
     ...(observedGeneration !== undefined && { observedGeneration, specHash: entryHash(entry) }),
     ...(bootID !== undefined && { bootID }),
     ...(failedAttempts && { failedAttempts }),
-    numbers: formatIndexes(spec.interfaces),
+    indexes: formatIndexes(spec.interfaces),
   }
 }

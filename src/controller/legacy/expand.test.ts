@@ -103,7 +103,7 @@ test('indexes come from a MultiNicNodeConfig of the machine if the status has no
 test('a node that an older controller configured starts with a check, which finds its indexes', () => {
   const status = { nodeStatuses: [{ attachedNodeId: 'vm-1', state: 'Configured' as const }] }
   const [entry] = expandBizConfig(inputWith({ biz: aBiz({ nodes: two, generation: 4, status }) })).entries
-  assert.equal(entry?.metadata.annotations?.['multinic.io/adopt'], 'numbers')
+  assert.equal(entry?.metadata.annotations?.['multinic.io/adopt'], 'indexes')
   assert.equal(entry?.metadata.generation, 3)
 })
 
@@ -187,6 +187,6 @@ test('after any edits a restart gives the same entries as no restart', () => {
   )
 })
 
-test('malformed numbers in a status are skipped', () => {
+test('malformed indexes in a status are skipped', () => {
   assert.deepEqual([...parseIndexes(['0 fa:16:3e:00:00:01', 'x', '12 fa:16:3e:00:00:02'])], [['fa:16:3e:00:00:01', 0]])
 })

@@ -249,7 +249,7 @@ test('a BizConfig of an older controller keeps the interface names on the node',
     [`multinic0 ${aMac(5)}`, `multinic2 ${aMac(4)}`],
   )
   const biz = await expectNodes('older', 'biz-9 Configured')
-  assert.deepEqual(biz.status?.nodeStatuses?.[0]?.numbers, [`0 ${aMac(5)}`, `2 ${aMac(4)}`])
+  assert.deepEqual(biz.status?.nodeStatuses?.[0]?.indexes, [`0 ${aMac(5)}`, `2 ${aMac(4)}`])
 })
 
 test('the status of a BizConfig with a thousand nodes takes few writes and stays below the limit of etcd', async () => {

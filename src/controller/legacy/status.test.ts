@@ -70,7 +70,7 @@ for (const [name, [entries, ready, progress, applied]] of Object.entries(cases))
 test('the record of a configured node is short, and that of a failed node says why', () => {
   const { nodeStatuses } = statusFor([as(a, 'Configured'), as(b, 'Failed', 'ApplyFailed')])
   assert.deepEqual(Object.keys(nodeStatuses?.[0] ?? {}), [
-    ...['attachedNodeId', 'attachedNodeName', 'state', 'lastJobName', 'observedGeneration', 'specHash', 'numbers'],
+    ...['attachedNodeId', 'attachedNodeName', 'state', 'lastJobName', 'observedGeneration', 'specHash', 'indexes'],
   ])
   assert.equal(nodeStatuses?.[1]?.message, 'message of ApplyFailed')
   assert.ok(JSON.stringify(nodeStatuses?.[0]).length < 300)

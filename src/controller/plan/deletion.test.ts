@@ -102,7 +102,7 @@ const cases: Record<string, PlanCase> = {
     { config: onHold, definition: 'terminating' },
     'no status update',
     release(
-      'Released',
+      'InterfacesRetained',
       'the CustomResourceDefinition is being deleted, and nobody approved the removal: the interfaces stay on the node',
     ),
   ],
@@ -119,7 +119,7 @@ const cases: Record<string, PlanCase> = {
   'a held deletion that is to leave the interfaces needs no approval': [
     { config: { ...onHold, metadata: deleted(5, { 'multinic.io/force-delete': 'true' }).metadata } },
     'no status update',
-    release('Released', 'annotation multinic.io/force-delete is set: the interfaces stay on the node'),
+    release('InterfacesRetained', 'annotation multinic.io/force-delete is set: the interfaces stay on the node'),
   ],
   'a cleanup of a configured node takes a slot': [
     { config: used },
@@ -209,7 +209,7 @@ const cases: Record<string, PlanCase> = {
   'a config in a namespace that is being deleted goes at once: no Job can be created there': [
     { namespaceDeleting: true },
     'no status update',
-    release('Released', 'the namespace is being deleted, so no agent can clean up: the interfaces stay on the node'),
+    release('InterfacesRetained', 'the namespace is being deleted, so no agent can clean up: the interfaces stay on the node'),
   ],
   'the cleanup of an earlier config of the same name does not count': [
     { jobs: [anEndedJob(config, removed, { action: 'cleanup', configUid: 'another' })] },
@@ -240,7 +240,7 @@ const cases: Record<string, PlanCase> = {
     { duplicates: [successor], jobs: [anEndedJob(config)] },
     'no status update',
     deleteJob,
-    release('Released', 'successor names the same node w1 and takes over its interfaces'),
+    release('InterfacesRetained', 'successor names the same node w1 and takes over its interfaces'),
   ],
   'while several Nodes report the machine, nobody knows where to clean up': [
     { node: undefined, twins: ['w1', 'w2'] },
@@ -254,12 +254,12 @@ const cases: Record<string, PlanCase> = {
   'that wait ends with the cleanup timeout': [
     { duplicates: [{ ...successor, hasFinalizer: false }], config: deleted(600) },
     'no status update',
-    release('Released', 'successor names the same node w1 and takes over its interfaces'),
+    release('InterfacesRetained', 'successor names the same node w1 and takes over its interfaces'),
   ],
   'a forced deletion leaves the interfaces on the node': [
     { config: deleted(5, { 'multinic.io/force-delete': 'true' }) },
     'no status update',
-    release('Released', 'annotation multinic.io/force-delete is set: the interfaces stay on the node'),
+    release('InterfacesRetained', 'annotation multinic.io/force-delete is set: the interfaces stay on the node'),
   ],
   'a paused config gets no cleanup Job': [
     { config: deleted(5, { 'multinic.io/paused': 'true' }) },

@@ -37,12 +37,12 @@ export function planDeletion(observed: Observed): Plan {
   if (!finalizers.includes(nodeConfigFinalizer)) return { steps: [] }
   if (annotations?.[nodeConfigAnnotations.forceDelete] !== undefined)
     return release(
-      'Released',
+      'InterfacesRetained',
       `annotation ${nodeConfigAnnotations.forceDelete} is set: the interfaces stay on the node`,
     )
 
   // The controller and its permissions are deleted too: a config that waits would block the namespace forever.
-  if (observed.namespaceDeleting) return release('Released', namespaceDeletingMessage)
+  if (observed.namespaceDeleting) return release('InterfacesRetained', namespaceDeletingMessage)
 
   // The agent of the other config removes what that one does not request: a cleanup in between would only cut traffic.
   const successor = observed.duplicates.find(duplicate => !duplicate.deleting)
@@ -53,7 +53,7 @@ export function planDeletion(observed: Observed): Plan {
   const timeLeft = startOf(job, Math.max(deletedAt, approvedAt ?? deletedAt)) + policy.cleanupTimeoutMs - now
   if (successor) {
     const message = `${successor.name} names the same node ${nodeName} and takes over its interfaces`
-    if (successor.hasFinalizer || timeLeft <= 0) return release('Released', message, ended)
+    if (successor.hasFinalizer || timeLeft <= 0) return release('InterfacesRetained', message, ended)
     // Without its finalizer it may be deleted next, and the interfaces would belong to no object.
     const plan = pending(observed, 'Removing', `${message} with its first agent`, successorDelayMs)
     return { ...plan, steps: ended.map(deleteJob) }
@@ -109,7 +109,7 @@ export function planDeletion(observed: Observed): Plan {
 /** Undefined for a cleanup that needs no approval. */
 function beforeApproval(observed: Observed, deletedAt: number): Plan | undefined {
   const { config, definition, now } = observed
-  if (definition === 'terminating') return release('Released', definitionDeletingMessage)
+  if (definition === 'terminating') return release('InterfacesRetained', definitionDeletingMessage)
   const settlesIn = deletedAt + deletionSettleMs - now
   // More than the delay: the clock of the API server is ahead of ours.
   const isSettling = settlesIn > 0 && settlesIn <= deletionSettleMs

@@ -66,7 +66,7 @@ test('an object that does not use its cloud any more leaves it to the next one, 
   const fairShare = createFairShare(5, () => {})
   const first = fairShare.acquire({ namespace: 'a', cloud: 'one' }, 'a/1')
   assert.equal(fairShare.acquire({ namespace: 'a', cloud: 'one' }, 'a/2'), undefined)
-  first?.leaveCloud()
+  first?.freeCloud()
   assert.ok(fairShare.acquire({ namespace: 'a', cloud: 'one' }, 'a/2'))
   assert.ok(fairShare.acquire({ namespace: 'a', cloud: 'two' }, 'a/3'))
   assert.equal(fairShare.acquire({ namespace: 'a', cloud: 'three' }, 'a/4'), undefined)

@@ -20,7 +20,7 @@ export interface FairShare {
 /** A worker in use. */
 export interface Acquired {
   /** What is left to do does not use the cloud. */
-  leaveCloud(): void
+  freeCloud(): void
   free(): void
 }
 
@@ -88,16 +88,16 @@ export function createFairShare(workers: number, wake: (key: string) => void): F
       waiting.delete(key)
       add(1, [...ofWorker(share), ...ofCloud(share)])
       let usesCloud = true
-      const leaveCloud = () => {
+      const freeCloud = () => {
         if (usesCloud) add(-1, ofCloud(share))
         usesCloud = false
         wakeNext()
       }
       return {
-        leaveCloud,
+        freeCloud,
         free() {
           add(-1, ofWorker(share))
-          leaveCloud()
+          freeCloud()
         },
       }
     },

@@ -323,7 +323,7 @@ function observedFrom(
   const now = deps.now().getTime()
   const approval = removalApprovalOf(config)
   const { observedGeneration, renumber } = config.status ?? {}
-  // An edit since the decision may have changed the numbers of subnets. A move that failed is rolled back anyway.
+  // An edit since the decision may have changed the indexes of subnets. A move that failed is rolled back anyway.
   const isDecided = observedGeneration === config.metadata.generation || renumber?.current?.phase === 'RollingBack'
   const isNew = isNewObject(config)
   return {
@@ -343,17 +343,17 @@ function observedFrom(
     reservedIndexes: reservedIndexes.filter(({ until }) => Date.parse(until) > now),
     deletedVms: new Map(),
     removalsOnHold: config.status?.heldRemovals ?? [],
-    removalsApproved: !isNew && approval !== undefined && approval !== config.status?.releasedRemovals,
+    removalsApproved: !isNew && approval !== undefined && approval !== config.status?.approvedRemovals,
     ...(renumber?.current && isDecided && { renumber: renumber.current }),
   }
 }
 
 /** Its annotations are no requests: a file that was applied again has those of the object that was lost. */
 export function isNewObject({ status }: OpenstackConfig): boolean {
-  return status?.deliveredTo === undefined && (status?.leftBehind ?? []).length === 0
+  return status?.deliveredTo === undefined && (status?.orphanedNodes ?? []).length === 0
 }
 
 /** The value of the annotation by which a person approves removals. Each new value approves once. */
 export function removalApprovalOf({ metadata }: OpenstackConfig): string | undefined {
-  return metadata.annotations?.[openstackConfigAnnotations.releaseRemovals]
+  return metadata.annotations?.[openstackConfigAnnotations.approveRemovals]
 }

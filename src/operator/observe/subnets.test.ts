@@ -1,4 +1,4 @@
-/** spec.subnets: subnets by ID or by name, each with the number of its interfaces. */
+/** spec.subnets: subnets by ID or by name, each with the index of its interfaces. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { addPort, addServer, addSubnet, type Server, type Subnet, setPortStatus } from '../../../sandbox/cloud/state.ts'
@@ -68,7 +68,7 @@ test('one name means one network on every node, whichever port is attached first
   ])
 })
 
-test('a port whose number another port has is refused with the port that has it', async () => {
+test('a port whose index another port has is refused with the port that has it', async () => {
   attach(0, backup, '10.20.0.10')
   await environment.startOperator()
   await create([{ name: 'backup' }])

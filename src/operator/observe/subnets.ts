@@ -1,5 +1,5 @@
 /**
- * The subnets that an OpenstackConfig selects, by ID or by name, each with the number of its interfaces if it has one.
+ * The subnets that an OpenstackConfig selects, by ID or by name, each with the index of its interfaces if it has one.
  */
 import { interfaceName } from '../../contract/interfaces.ts'
 import type { Cloud, Subnet } from '../cloud.ts'

@@ -1,5 +1,5 @@
 /**
- * Delivered interfaces that have another number than their subnet: somebody gave the subnet an index later. They stay until a
+ * Delivered interfaces that have another index than their subnet: somebody gave the subnet an index later. They stay until a
  * person asks for the move. Pure.
  */
 
@@ -63,8 +63,8 @@ export function movesOf(nodes: readonly NodeInterfaces[], observed: Observed): M
 }
 
 /**
- * Another interface has the number: it gets that of its own subnet, else the number that becomes free, else the lowest free
- * number that no subnet has.
+ * Another interface has the index: it gets that of its own subnet, else the index that becomes free, else the lowest free
+ * index that no subnet has.
  */
 function displacement(
   { interfaces, instanceId }: NodeInterfaces,
@@ -81,15 +81,15 @@ function displacement(
   const wanted = wantedIndex(holder)
   const index = [
     ...(wanted === undefined ? [] : [wanted]),
-    // With a number of its own, the interface will leave this one again.
+    // With an index of its own, the interface will leave this one again.
     ...(wanted === undefined && taken.has(nic.index) ? [] : [nic.index]),
     ...indexes.filter(index => !taken.has(index)),
   ].find(index => !used.has(index))
-  if (index === undefined) return { blocked: `no number is free for ${holder.name}, which has to make room` }
+  if (index === undefined) return { blocked: `no index is free for ${holder.name}, which has to make room` }
   return { exchange: { portId: holder.portId, from: holder.name, to: interfaceName(index) } }
 }
 
-/** The interfaces of a node with the numbers of a move in progress; unchanged if one of the numbers is in use. */
+/** The interfaces of a node with the indexes of a move in progress; unchanged if one of the indexes is in use. */
 export function renumbered(
   nodeName: string,
   interfaces: readonly Interface[],
@@ -104,7 +104,7 @@ export function renumbered(
   return new Set(moved.map(({ index }) => index)).size === moved.length ? moved : interfaces
 }
 
-/** The numbers that a move in progress uses, and needs again if it fails. */
+/** The indexes that a move in progress uses, and needs again if it fails. */
 export function numbersIn({ from, to, exchange }: MoveInProgress): number[] {
   return [from, to, exchange?.to].flatMap(name => interfaceIndex(name ?? '') ?? [])
 }

@@ -33,13 +33,13 @@ function newName(
   if (vm.state === 'notFound') return notFound(vm)
   const { name } = vm
   if (vm.state !== 'found' || name === undefined)
-    return { reason: 'NameUnknown', message: `server ${vm.entry}: its name is not known yet` }
+    return { reason: 'VmNameUnknown', message: `server ${vm.entry}: its name is not known yet` }
   const error = nodeNameError(name)
-  if (error) return { reason: 'NameInvalid', message: `server ${vm.entry}: its name ${error}` }
+  if (error) return { reason: 'VmNameInvalid', message: `server ${vm.entry}: its name ${error}` }
   const key = nodeKey(name)
   const other = owners.get(key) || byName.get(key)?.find(one => one.id !== vmId)?.id
   if (other !== undefined)
-    return { reason: 'NameNotUnique', message: `servers ${vmId} and ${other} have the same name ${name}` }
+    return { reason: 'VmNameNotUnique', message: `servers ${vmId} and ${other} have the same name ${name}` }
   return { node: name }
 }
 
@@ -68,7 +68,7 @@ export function vmVerdicts({ vms, delivered }: Observed, names: ReadonlyMap<stri
     if (name && 'reason' in name) return [{ vm: subject, ...name }]
     const node = vm.id === undefined ? undefined : nodes.get(vm.id)
     if (node && vm.name !== undefined && nodeKey(node) !== nodeKey(vm.name))
-      return [{ vm: subject, reason: 'NameChanged', message: `the server of node ${node} was renamed to ${vm.name}` }]
+      return [{ vm: subject, reason: 'VmNameChanged', message: `the server of node ${node} was renamed to ${vm.name}` }]
     return []
   })
 }

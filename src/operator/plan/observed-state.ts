@@ -56,7 +56,7 @@ export interface Claim {
 }
 
 export interface SelectedSubnet extends Subnet {
-  /** Number of the interface that a port of it becomes. Absent: any free number. */
+  /** Index of the interface that a port of it becomes. Absent: any free index. */
   index?: number
   /** Label-safe name of its network in the cluster. Only with an index. */
   alias?: string
@@ -109,7 +109,7 @@ export interface Observed {
   removalsOnHold: readonly string[]
   /** Of all objects of the cluster. None of them has expired. */
   reservedIndexes: readonly ReservedIndex[]
-  /** The interface that gets another number now. */
+  /** The interface that gets another index now. */
   renumber?: MoveInProgress
 }
 

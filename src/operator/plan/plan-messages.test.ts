@@ -41,15 +41,15 @@ const verdicts: Record<string, [given: Partial<Observed>, expected: string[]]> =
   ],
   'a port that is not ready': [
     { ports: [aPort(1, { status: 'build' })] },
-    ['port-1 StatusNotAllowed: the status of the port is BUILD'],
+    ['port-1 PortStatusNotAllowed: the status of the port is BUILD'],
   ],
   'a port that is too old': [
     { ports: [aPort(1, { createdAt: '2001-01-01T00:00:00Z' })] },
-    ['port-1 BeforeBaseline: the port was created at 2001-01-01T00:00:00Z'],
+    ['port-1 PortTooOld: the port was created at 2001-01-01T00:00:00Z'],
   ],
   'a port without a creation time': [
     { ports: [aPort(1, { createdAt: '' })] },
-    ['port-1 BeforeBaseline: the port has no creation time'],
+    ['port-1 PortTooOld: the port has no creation time'],
   ],
   'a port outside the subnets': [
     { ports: [outside(1)] },
@@ -80,16 +80,16 @@ const verdicts: Record<string, [given: Partial<Observed>, expected: string[]]> =
     },
     ['port-11 LimitReached: worker-1 already has 10 interfaces'],
   ],
-  'a port for which only reserved numbers are free': [
+  'a port for which only reserved indexes are free': [
     { ports: [aPort(1)], claims: [{ ...heir, subnetIds: [], indexes: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] }] },
-    ['port-1 LimitReached: the free numbers of worker-1 belong to other subnets'],
+    ['port-1 LimitReached: the free indexes of worker-1 belong to other subnets'],
   ],
   'a port of a VM without a usable name': [
     { vms: [{ entry: 'vm-1', id: 'vm-1', state: 'unknown' }], ports: [aPort(1), outside(2)] },
     [
       'port-2 NotSelected: the port has no address in a selected subnet',
-      'port-1 NameUnknown: server vm-1: its name is not known yet',
-      'vm-1 NameUnknown: server vm-1: its name is not known yet',
+      'port-1 VmNameUnknown: server vm-1: its name is not known yet',
+      'vm-1 VmNameUnknown: server vm-1: its name is not known yet',
     ],
   ],
   'a port that moved to a VM that is not selected': [
@@ -281,7 +281,7 @@ test('the deletion of an object names it, hands over what another one selects, a
   assert.deepEqual([plan?.nodeName, plan?.instanceId, plan?.expectedSpecHash], ['worker-1', 'vm-1', 'delivered'])
 })
 
-test('a port that gets no number makes no node', () => {
+test('a port that gets no index makes no node', () => {
   const claims = [{ ...heir, subnetIds: [], indexes: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] }]
   assert.deepEqual(planNodes(observed({ ports: [aPort(1)], claims })).nodes, [])
   assert.deepEqual(planNodes(observed({ ports: [aPort(1)], claims, delivered: [aNode([])] })).nodes, [])
@@ -298,7 +298,7 @@ test('our interface is removed from a node that keeps one of another object', ()
   assert.deepEqual([node?.action, node?.interfaces.map(({ portId }) => portId)], ['send', ['port-2']])
 })
 
-test('a port that is attached during a move gets none of its numbers', () => {
+test('a port that is attached during a move gets none of its indexes', () => {
   const renumber = { nodeName: 'worker-1', portId: 'port-1', from: 'multinic0', to: 'multinic1', phase: 'Moving' }
   const state = observed({ ports: [aPort(1), aPort(2)], delivered: [one], renumber: renumber as never })
   assert.deepEqual(

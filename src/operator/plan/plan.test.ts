@@ -55,7 +55,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     ],
   ],
 
-  'a port of another status is ignored': [{ ports: [aPort(1, { status: 'BUILD' })] }, ['port-1 StatusNotAllowed']],
+  'a port of another status is ignored': [{ ports: [aPort(1, { status: 'BUILD' })] }, ['port-1 PortStatusNotAllowed']],
   'statuses are compared in upper case, and an empty one is allowed': [
     { ports: [aPort(1, { status: 'active' }), aPort(2, { status: '' })] },
     ['send worker-1 0=port-1 1=port-2'],
@@ -71,11 +71,11 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   'a port without owner is not bound yet': [{ ports: [aPort(1, { owner: '' })] }, ['port-1 PortNotBound']],
   'a port created before the baseline is ignored, with five minutes for clock differences': [
     { ports: [aPort(1, { createdAt: '2026-11-15T00:54:59Z' }), aPort(2, { createdAt: '2026-11-15T00:55:01' })] },
-    ['send worker-1 0=port-2', 'port-1 BeforeBaseline'],
+    ['send worker-1 0=port-2', 'port-1 PortTooOld'],
   ],
   'with a baseline, a port without creation time is ignored': [
     { ports: [aPort(1, { createdAt: '' })] },
-    ['port-1 BeforeBaseline'],
+    ['port-1 PortTooOld'],
   ],
   'without a baseline no port is too old': [
     {
@@ -115,7 +115,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     {
       ports: [aPort(2)],
       delivered: [
-        aNode([aNic(2, 0)], { status: { interfaceStatuses: [{ portId: 'port-2', reason: 'NodeAddress' }] } }),
+        aNode([aNic(2, 0)], { status: { interfaceStatuses: [{ portId: 'port-2', reason: 'HasNodeAddress' }] } }),
       ],
     },
     ['port-2 PrimaryPort'],
@@ -201,7 +201,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
 
   'a VM whose name is unknown waits': [
     { vms: [{ ...vm1, state: 'unknown', name: undefined } as unknown as Vm], ports: [aPort(1)] },
-    ['port-1 NameUnknown', 'vm-1 NameUnknown'],
+    ['port-1 VmNameUnknown', 'vm-1 VmNameUnknown'],
   ],
   'a delivered VM keeps its node when Nova fails': [
     { vms: [{ entry: 'vm-1', id: 'vm-1', state: 'unknown' }], ports: [aPort(1), aPort(2)], delivered: [one] },
@@ -209,7 +209,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   ],
   'a renamed server keeps its node': [
     { vms: [{ ...vm1, name: 'renamed' }], ports: [aPort(1), aPort(2)], delivered: [one] },
-    ['send worker-1 0=port-1 1=port-2', 'vm-1 NameChanged'],
+    ['send worker-1 0=port-1 1=port-2', 'vm-1 VmNameChanged'],
   ],
   'a VM that does not exist gets a verdict': [
     { vms: [{ entry: 'vm-1', id: 'vm-1', state: 'notFound' }] },
@@ -223,10 +223,10 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     },
     [
       'send worker-3 0=port-3',
-      'port-1 NameNotUnique',
-      'port-2 NameNotUnique',
-      'vm-1 NameNotUnique',
-      'vm-2 NameNotUnique',
+      'port-1 VmNameNotUnique',
+      'port-2 VmNameNotUnique',
+      'vm-1 VmNameNotUnique',
+      'vm-2 VmNameNotUnique',
     ],
   ],
   'operator 15c: a VM whose name is a path or cannot be read gets a verdict, and the other VM is delivered': [
@@ -234,7 +234,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
       vms: [vm1, { ...vm2, name: '..' }, { entry: 'vm-3', id: 'vm-3', state: 'found', name: 'w\n3' }],
       ports: [aPort(1), aPort(2, { serverId: 'vm-2' })],
     },
-    ['send worker-1 0=port-1', 'port-2 NameInvalid', 'vm-2 NameInvalid', 'vm-3 NameInvalid'],
+    ['send worker-1 0=port-1', 'port-2 VmNameInvalid', 'vm-2 VmNameInvalid', 'vm-3 VmNameInvalid'],
   ],
   'a second VM with the name of a delivered one is refused, and the first is still updated': [
     {
@@ -242,7 +242,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
       ports: [aPort(1), aPort(2), aPort(3, { serverId: 'vm-2' })],
       delivered: [one],
     },
-    ['send worker-1 0=port-1 1=port-2', 'port-3 NameNotUnique', 'vm-2 NameNotUnique'],
+    ['send worker-1 0=port-1 1=port-2', 'port-3 VmNameNotUnique', 'vm-2 VmNameNotUnique'],
   ],
   'operator 13: a port that is listed twice gets one index': [
     { ports: [aPort(1), aPort(1), aPort(2)] },

@@ -68,7 +68,7 @@ export interface Plan {
   uncheckedVms: string[]
   /** As the status lists them. */
   removalsOnHold: string[]
-  /** Interfaces that keep another number than their subnet until a person asks for the move. */
+  /** Interfaces that keep another index than their subnet until a person asks for the move. */
   moves: Move[]
   /** Selected ports that are DOWN, by node. */
   down: { nodeName: string; portId: string }[]
@@ -123,7 +123,7 @@ export function* planSteps(observed: Observed): Steps<Plan> {
 }
 
 /** The cloud finishes these within seconds, and sends no notification in every case. */
-const notReadyYet = new Set<Verdict['reason']>(['PortNotBound', 'StatusNotAllowed'])
+const notReadyYet = new Set<Verdict['reason']>(['PortNotBound', 'PortStatusNotAllowed'])
 
 /** Plans the deletion of an object: removes its interfaces, or hands them over to another object that selects them. */
 export function planRelease(source: string, all: readonly DeliveredNode[], claims: readonly Claim[]): NodePlan[] {
@@ -219,9 +219,9 @@ function* selectNewPorts(
     // Stryker disable next-line ConditionalExpression: it only saves work on thousands of VMs
     if (candidates.length === 0) return refused
     const draft = drafts.get(name.node) ?? newDraft(name.node, vmId, byName.get(name.node))
-    // Stryker disable next-line ArrayDeclaration: only numbers count
+    // Stryker disable next-line ArrayDeclaration: only indexes count
     const inMove = observed.renumber?.nodeName === name.node ? numbersIn(observed.renumber) : []
-    // Stryker disable next-line ArrayDeclaration: only numbers count
+    // Stryker disable next-line ArrayDeclaration: only indexes count
     const unavailable = new Set([...(reserved.get(vmId) ?? []), ...inMove])
     const former = new Map([...(formerIndexes.get(vmId) ?? []), ...removedIndexes(draft, vmId)])
     const verdicts = addPorts(draft, vmId, candidates, { reserved: unavailable, formerIndexes: former }, observed)
@@ -274,7 +274,7 @@ function addPorts(
       const isFull = draft.interfaces.length >= maxInterfaces
       const message = isFull
         ? `${draft.nodeName} already has ${maxInterfaces} interfaces`
-        : `the free numbers of ${draft.nodeName} belong to other subnets`
+        : `the free indexes of ${draft.nodeName} belong to other subnets`
       return { portId: port.id, vm: vmId, reason: 'LimitReached', message }
     }),
   ]

@@ -17,7 +17,7 @@ export function hasNodeAddress(port: Port, node: Pick<DeliveredNode, 'status'> |
   return port.addresses.some(({ address }) => own.has(canonical(address)))
 }
 
-const refusals: readonly InterfaceReason[] = ['DefaultRoute', 'NodeAddress']
+const refusals: readonly InterfaceReason[] = ['CarriesDefaultRoute', 'HasNodeAddress']
 
 export function isRefusedAsPrimary(
   { portId, macAddress }: Interface,

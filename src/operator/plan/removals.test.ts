@@ -116,19 +116,19 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
   ],
   'operator 7: a name in vmNames that now means another server: Nova is asked about the old one': [
     { ...reused, deletedVms: new Map() },
-    ['vm-9 NameNotUnique', 'check vm-1'],
+    ['vm-9 VmNameNotUnique', 'check vm-1'],
   ],
   'operator 7: a name in vmNames that now means another server removes nothing while the old one exists': [
     reused,
-    ['vm-9 NameNotUnique', `${onHold(1)}: worker-1 in vmNames now means server vm-9`],
+    ['vm-9 VmNameNotUnique', `${onHold(1)}: worker-1 in vmNames now means server vm-9`],
   ],
   'operator 7: a name in vmNames that now means another server, approved': [
     { ...reused, removalsApproved: true },
-    ['remove worker-1', 'vm-9 NameNotUnique'],
+    ['remove worker-1', 'vm-9 VmNameNotUnique'],
   ],
   'operator 7: a name in vmNames that now means another server, and Nova recorded the deletion of the old one': [
     { ...reused, deletedVms: new Map([['vm-1', true]]) },
-    ['remove worker-1', 'vm-9 NameNotUnique'],
+    ['remove worker-1', 'vm-9 VmNameNotUnique'],
   ],
   'a name in vmNames without a server keeps the VM that it meant': [
     { vms: [{ entry: 'worker-1', state: 'notFound' }], resolvedNames: { 'worker-1': 'vm-1' }, delivered: [one] },
@@ -176,7 +176,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
       portChecks: detached(2, 3),
     },
     [
-      'vm-9 NameNotUnique',
+      'vm-9 VmNameNotUnique',
       'check vm-1',
       'hold worker-2 multinic0 (port port-2)',
       'hold worker-2 multinic1 (port port-3)',
@@ -273,7 +273,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
       ports: [aPort(1)],
       delivered: [aNode([aNic(1, 0, { source: 'ns/deleted' })], { instanceId: '' })],
     },
-    ['port-1 SelectedByOther', 'vm-1 NameNotUnique', 'vm-2 NameNotUnique'],
+    ['port-1 SelectedByOther', 'vm-1 VmNameNotUnique', 'vm-2 VmNameNotUnique'],
   ],
   'a node config without an instance ID is kept while a name has no server': [
     { vms: [{ entry: 'worker-1', state: 'notFound' }], delivered: [aNode([aNic(1, 0)], { instanceId: '' })] },

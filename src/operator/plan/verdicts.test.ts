@@ -37,9 +37,9 @@ test('a time of creation is read with and without a time zone, wherever the oper
   for (const time of ['00:55:00Z', '00:55:00', '09:55:00+09:00', '09:55:00+0900', '00:55:00.000-00:00'])
     assert.equal(reasons(`2026-11-15T${time}`), 'selected', time)
   for (const time of ['00:54:59Z', '00:54:59', '09:54:59+09:00', '09:54:59+0900'])
-    assert.equal(reasons(`2026-11-15T${time}`), 'BeforeBaseline', time)
+    assert.equal(reasons(`2026-11-15T${time}`), 'PortTooOld', time)
   assert.equal(reasons('2026-11-14T19:55:00-05:00'), 'selected')
-  assert.equal(reasons('2026-11-14T19:54:59-05:00'), 'BeforeBaseline')
+  assert.equal(reasons('2026-11-14T19:54:59-05:00'), 'PortTooOld')
 })
 
 test('ports are ordered by creation, and those without a time come last', () => {
@@ -62,16 +62,16 @@ test('the older port gets the lower index, whatever the MAC addresses are', () =
 })
 
 const verdicts = [
-  { portId: 'p1', vm: 'x', reason: 'StatusNotAllowed', message: '' },
-  { portId: 'p2', vm: 'x', reason: 'BeforeBaseline', message: '' },
+  { portId: 'p1', vm: 'x', reason: 'PortStatusNotAllowed', message: '' },
+  { portId: 'p2', vm: 'x', reason: 'PortTooOld', message: '' },
   { vm: 'y', reason: 'VmNotFound', message: '' },
-  { portId: 'p3', vm: 'x', reason: 'BeforeBaseline', message: '' },
+  { portId: 'p3', vm: 'x', reason: 'PortTooOld', message: '' },
 ] as const
 
 test('verdicts are grouped by reason, in the order of the alphabet', () => {
   assert.deepEqual(byReason(verdicts), [
-    { reason: 'BeforeBaseline', count: 2, portIds: ['p2', 'p3'] },
-    { reason: 'StatusNotAllowed', count: 1, portIds: ['p1'] },
+    { reason: 'PortTooOld', count: 2, portIds: ['p2', 'p3'] },
+    { reason: 'PortStatusNotAllowed', count: 1, portIds: ['p1'] },
     { reason: 'VmNotFound', count: 1, portIds: [] },
   ])
   assert.equal(byReason(verdicts), byReason(verdicts), 'the same verdicts are grouped once')
@@ -80,8 +80,8 @@ test('verdicts are grouped by reason, in the order of the alphabet', () => {
 test('verdicts of several reasons keep their order', () => {
   const of = (...reasons: string[]) =>
     verdictsWith(verdicts, reason => reasons.includes(reason)).map(({ portId }) => portId)
-  assert.deepEqual(of('BeforeBaseline', 'StatusNotAllowed'), ['p1', 'p2', 'p3'])
-  assert.deepEqual(of('VmNotFound', 'BeforeBaseline'), ['p2', undefined, 'p3'])
+  assert.deepEqual(of('PortTooOld', 'PortStatusNotAllowed'), ['p1', 'p2', 'p3'])
+  assert.deepEqual(of('VmNotFound', 'PortTooOld'), ['p2', undefined, 'p3'])
   assert.deepEqual(of('Selected'), [])
 })
 
@@ -152,7 +152,7 @@ test('an interface has what is known of its port, subnet and network, and no emp
   })
 })
 
-test('an interface under another number than its subnet has no alias', () => {
+test('an interface under another index than its subnet has no alias', () => {
   const match = { ...matchOf(storage3), index: 3, alias: 'data' }
   assert.equal(interfaceOf(4, aPort(1), match, { source: me, networks: new Map(), subnets: [] }).alias, undefined)
 })

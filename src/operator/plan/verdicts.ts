@@ -80,10 +80,10 @@ export function refusalOfNew(port: Port, rules: SelectionRules): Refusal | undef
     return { reason: 'DeviceOwnerNotAllowed', message: `the device owner of the port is ${owner}` }
   const status = port.status.toUpperCase()
   if (status !== '' && !rules.allowedStatuses.includes('*') && !rules.allowedStatuses.includes(status))
-    return { reason: 'StatusNotAllowed', message: `the status of the port is ${status}` }
+    return { reason: 'PortStatusNotAllowed', message: `the status of the port is ${status}` }
   if (rules.baseline !== undefined && !(createdAtMs(port) >= rules.baseline - clockSkewMs)) {
     const age = createdAt ? `was created at ${createdAt}` : 'has no creation time'
-    return { reason: 'BeforeBaseline', message: `the port ${age}` }
+    return { reason: 'PortTooOld', message: `the port ${age}` }
   }
   return undefined
 }

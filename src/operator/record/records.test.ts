@@ -196,7 +196,7 @@ test('two objects with interfaces on one node do not overwrite the names of each
 const ignored = (vm: string, message = 'm'): Verdict => ({
   vm,
   portId: `port-${vm}`,
-  reason: 'StatusNotAllowed',
+  reason: 'PortStatusNotAllowed',
   message,
 })
 const mine = (...verdicts: Verdict[]): ObjectVerdicts => ({ config: me, providerId: 'biz', verdicts })

@@ -7,7 +7,7 @@ import type { Verdict } from '../plan/verdicts.ts'
 import { type ObjectVerdicts, verdictChanges } from './verdict-changes.ts'
 
 const on = (vm: string, port: string, message = 'm'): Verdict => ({
-  ...{ vm, portId: `${vm}-${port}`, reason: 'StatusNotAllowed', message },
+  ...{ vm, portId: `${vm}-${port}`, reason: 'PortStatusNotAllowed', message },
 })
 const object = (verdicts: readonly Verdict[] | undefined, more: Partial<ObjectVerdicts> = {}): ObjectVerdicts => ({
   ...{ config: 'ns/main', providerId: 'biz', verdicts, ...more },

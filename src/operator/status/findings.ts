@@ -102,7 +102,7 @@ function resolvedSubnetsOf({ source, subnetNames, resolvedSubnets }: Observed, r
   return { ...subnetNames, ...Object.fromEntries(former.filter(([, id]) => delivered.has(id))) }
 }
 
-/** How long the number of a removed interface stays reserved for its port. */
+/** How long the index of a removed interface stays reserved for its port. */
 const reservedMs = 10 * 60_000
 
 /** `observed` is from before the delivery. A VM whose deletion Nova recorded does not return. */
@@ -131,7 +131,7 @@ function reservedIndexesOf(
 }
 
 function approveCommand({ metadata: { name, namespace = 'default' } }: OpenstackConfig): string {
-  const annotation = `${openstackConfigAnnotations.releaseRemovals}="$(date +%s)"`
+  const annotation = `${openstackConfigAnnotations.approveRemovals}="$(date +%s)"`
   return `kubectl -n ${namespace} annotate osc ${name} ${annotation} --overwrite`
 }
 

@@ -12,19 +12,19 @@ function aConfig(status: OpenstackConfigStatus, metadata: { uid?: string; resour
 
 test('what was written last counts, apart from what decides nothing', () => {
   const own = createOwnStatuses()
-  const edited = aConfig({ releasedRemovals: 'forged', heldRemovals: [], lastError: 'new' }, { resourceVersion: '101' })
+  const edited = aConfig({ approvedRemovals: 'forged', heldRemovals: [], lastError: 'new' }, { resourceVersion: '101' })
   assert.equal(own.of(edited), edited)
-  own.writing(aConfig({}), { releasedRemovals: 'yes', lastError: 'old' })
-  assert.deepEqual(own.of(edited).status, { releasedRemovals: 'yes', lastError: 'new' })
-  assert.deepEqual(own.of(aConfig({})).status, { releasedRemovals: 'yes' })
-  const same = aConfig({ releasedRemovals: 'yes', lastError: 'new' })
+  own.writing(aConfig({}), { approvedRemovals: 'yes', lastError: 'old' })
+  assert.deepEqual(own.of(edited).status, { approvedRemovals: 'yes', lastError: 'new' })
+  assert.deepEqual(own.of(aConfig({})).status, { approvedRemovals: 'yes' })
+  const same = aConfig({ approvedRemovals: 'yes', lastError: 'new' })
   assert.equal(own.of(same), same)
 })
 
 test('an object of a backup and one that was created again are believed, as after a start', () => {
   const own = createOwnStatuses()
-  own.writing(aConfig({}), { releasedRemovals: 'second' })
-  const restored = aConfig({ releasedRemovals: 'first' }, { resourceVersion: '99' })
+  own.writing(aConfig({}), { approvedRemovals: 'second' })
+  const restored = aConfig({ approvedRemovals: 'first' }, { resourceVersion: '99' })
   assert.equal(own.of(restored), restored)
   const again = aConfig({}, { uid: 'b', resourceVersion: '101' })
   assert.equal(own.of(again), again)

@@ -8,7 +8,7 @@ import { equalJson } from '../../contract/json.ts'
 import type { OpenstackConfig, OpenstackConfigStatus } from '../../contract/openstack-config.ts'
 import { keyOf } from '../../kube/keys.ts'
 
-const decisive = ['heldRemovals', 'releasedRemovals', 'resolvedNames', 'resolvedSubnets', 'renumber'] as const
+const decisive = ['heldRemovals', 'approvedRemovals', 'resolvedNames', 'resolvedSubnets', 'renumber'] as const
 type Decisive = Pick<OpenstackConfigStatus, (typeof decisive)[number]>
 
 /** Of an object, when its status was written. */

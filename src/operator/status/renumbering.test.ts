@@ -1,4 +1,4 @@
-/** Requests to renumber interfaces: which numbers they take, in which order, and what happens when one fails. */
+/** Requests to renumber interfaces: which indexes they take, in which order, and what happens when one fails. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -39,7 +39,7 @@ function movesIn(interfaces: Interface[], more: Partial<Observed> = {}): string[
   )
 }
 
-test('an interface that has the number of another subnet gets its own, the free one, or one that no subnet has', () => {
+test('an interface that has the index of another subnet gets its own, the free one, or one that no subnet has', () => {
   assert.deepEqual(movesIn(nics(4)), ['port-1 4 0'])
   assert.deepEqual(movesIn(nics(1, 0)), ['port-2 0 1 and port-1 1 0', 'port-1 1 0 and port-2 0 1'])
   assert.deepEqual(movesIn(nics(4, 0)), ['port-2 0 1', 'port-1 4 0 and port-2 0 1'])
@@ -54,9 +54,9 @@ test('an interface of another object does not make room', () => {
   ])
 })
 
-test('without a free number nothing makes room', () => {
+test('without a free index nothing makes room', () => {
   const claims = [{ source: 'ns/else', vmIds: ['vm-1'], subnetIds: [], indexes: [2, 3, 4, 5, 6, 7, 8, 9] }]
-  assert.deepEqual(movesIn(nics(4, 1, 0), { claims }), ['port-1 4 0 no number is free for 0, which has to make room'])
+  assert.deepEqual(movesIn(nics(4, 1, 0), { claims }), ['port-1 4 0 no index is free for 0, which has to make room'])
 })
 
 /** A cluster with one operator: `sync` is one sync, and a node answers when a test lets it. */
@@ -103,7 +103,7 @@ function aCluster(initial: DeliveredNode[], more: Partial<Observed> = {}) {
   return cluster
 }
 
-/** An agent configured the node as requested, or refused its interfaces under other numbers than before. */
+/** An agent configured the node as requested, or refused its interfaces under other indexes than before. */
 function reportOf(node: DeliveredNode, failure?: string): NodeConfigStatus {
   const before = node.status?.interfaceStatuses ?? []
   const interfaceStatuses = node.interfaces.map(nic => {
@@ -166,7 +166,7 @@ test('a move that fails is rolled back with its partner, and the others do not s
   assert.equal(cluster.status?.state, 'Stopped')
   assert.equal(
     cluster.status?.message,
-    'worker-1 multinic4 → multinic0: LinkHasUpperDevices: child0 uses multinic4; the number is multinic4 again',
+    'worker-1 multinic4 → multinic0: LinkHasUpperDevices: child0 uses multinic4; the index is multinic4 again',
   )
   cluster.ask(twoMoves, 'later')
   cluster.run()
@@ -209,7 +209,7 @@ test('a move that an agent has begun completes after the request is withdrawn or
   }
 })
 
-test('a port that is gone and a subnet that has another number now are skipped', () => {
+test('a port that is gone and a subnet that has another index now are skipped', () => {
   const cluster = twoNodes()
   cluster.ask([...twoMoves, { nodeName: 'worker-9', portId: 'gone', to: 'multinic0' }])
   cluster.more = { ...cluster.more, subnets: [{ ...storage, index: 4 }] }
@@ -230,7 +230,7 @@ test('a port that is detached during its move ends it', () => {
   assert.equal(cluster.status?.message, '1 of 2 renumbered; 1 no longer to be moved')
 })
 
-test('a new port does not take a number that a move needs if it fails', () => {
+test('a new port does not take an index that a move needs if it fails', () => {
   const cluster = aCluster([aNode([aNic(1, 2)])], { ports: [aPort(1)] })
   cluster.ask(twoMoves)
   cluster.sync()
@@ -241,7 +241,7 @@ test('a new port does not take a number that a move needs if it fails', () => {
   assert.deepEqual(cluster.texts(), ['worker-1: 0=port-1 3=port-3'])
 })
 
-test('a number that another object takes meanwhile stays with it, before the move and when it fails', () => {
+test('an index that another object takes meanwhile stays with it, before the move and when it fails', () => {
   const take = (cluster: ReturnType<typeof twoNodes>, index: number) => {
     cluster.nodes = cluster.nodes.map((node, at) => {
       if (at > 0) return node
@@ -340,7 +340,7 @@ test('a status that the API server does not store stops the request instead of b
   assert.equal(again?.state, 'InProgress')
 })
 
-test('an operator that is killed at any time leaves each interface with its old or its new number, and completes later', () => {
+test('an operator that is killed at any time leaves each interface with its old or its new index, and completes later', () => {
   const start = fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { minLength: 3, maxLength: 3 })
   const fault = fc.constantFrom('none', 'delivery', 'status', 'no answer', 'failed') as fc.Arbitrary<string>
   fc.assert(

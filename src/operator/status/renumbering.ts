@@ -68,7 +68,7 @@ function resultOf(move: MoveInProgress, { annotation, plan, nodes }: RenumberInp
   const because = `${nodeName} ${from} → ${to}: ${move.message ?? 'rolled back'}`
   if (!node || !nic) return phase === 'Moving' ? { is: 'finished' } : { is: 'stopped', message: because }
   if (phase === 'RollingBack') {
-    if (nic.name === from) return { is: 'stopped', message: `${because}; the number is ${from} again` }
+    if (nic.name === from) return { is: 'stopped', message: `${because}; the index is ${from} again` }
     if (planned?.name === from) return { is: 'waiting' }
     return { is: 'stopped', message: `${because}; cannot roll it back, because ${from} is in use` }
   }

@@ -27,7 +27,7 @@ const nothing: Findings = {
 }
 const good: SyncOutcome = { generation: 2, changed: 0, findings: nothing, nextSyncMs: 20_000 }
 const selected = { portId: 'p1', vm: 'vm-1', reason: 'Selected', message: 'multinic0', name: 'multinic0' } as const
-const old = { portId: 'p2', vm: 'vm-1', reason: 'BeforeBaseline', message: 'too old' } as const
+const old = { portId: 'p2', vm: 'vm-1', reason: 'PortTooOld', message: 'too old' } as const
 
 function after(outcome: Partial<SyncOutcome>, before?: OpenstackConfigStatus): OpenstackConfigStatus {
   const status = nextStatus(before, { ...good, ...outcome }, now, slowMs)
@@ -51,7 +51,7 @@ const cases: Record<string, [given: Partial<SyncOutcome>, type: string, expected
   'ignored ports are counted by reason': [
     { findings: { ...nothing, verdicts: [old] } },
     'Ready',
-    'True NoChange: no port is selected; ignored: BeforeBaseline 1',
+    'True NoChange: no port is selected; ignored: PortTooOld 1',
   ],
   'Ready shows the error': [
     { error: { reason: 'NeutronPortError', message: 'HTTP 500' }, findings: undefined },
@@ -166,7 +166,7 @@ test('experience M2: ports outside the selection are neither counted nor listed'
   const primary = { portId: 'p0', vm: 'vm-1', reason: 'PrimaryPort', message: 'primary' } as const
   const other = { portId: 'p9', vm: 'vm-1', reason: 'NotSelected', message: 'elsewhere' } as const
   const status = after({ findings: { ...nothing, verdicts: [primary, other, selected] } })
-  assert.deepEqual(status.ports, { total: 1, taken: 1, summary: '1/1' })
+  assert.deepEqual(status.ports, { total: 1, selected: 1, summary: '1/1' })
   assert.equal(conditionText(status, 'Ready'), 'True NoChange: no port is selected')
 })
 
@@ -175,17 +175,17 @@ test('ports and nodes are counted', () => {
     findings: { ...nothing, verdicts: [selected, old, old], nodes: [{ nodeName: 'w', state: 'InProgress' }] },
   })
   assert.deepEqual(nodes, { total: 1, configured: 0, failed: 0, pending: 1, ready: '0/1' })
-  const first = Array(2).fill('port p2 of vm-1: BeforeBaseline, too old')
-  assert.deepEqual(ports, { total: 3, taken: 1, skipped: { BeforeBaseline: 2 }, first, summary: '1/3' })
+  const first = Array(2).fill('port p2 of vm-1: PortTooOld, too old')
+  assert.deepEqual(ports, { total: 3, selected: 1, skipped: { PortTooOld: 2 }, first, summary: '1/3' })
 })
 
 test('ignored ports and VMs are listed with the name and the ID of the VM', () => {
   const named = { ...old, vmName: 'worker-1' }
-  const unusable = { vm: 'vm-2', vmName: `bad${'-'.repeat(252)}`, reason: 'NameInvalid', message: 'too long' } as const
+  const unusable = { vm: 'vm-2', vmName: `bad${'-'.repeat(252)}`, reason: 'VmNameInvalid', message: 'too long' } as const
   const verdicts = [named, unusable, { vm: 'x', vmName: 'x', reason: 'VmNotFound', message: 'not found' } as const]
   assert.deepEqual(after({ findings: { ...nothing, verdicts } }).ports?.first, [
-    'port p2 of worker-1 (vm-1): BeforeBaseline, too old',
-    `bad${'-'.repeat(59)}… (vm-2): NameInvalid, too long`,
+    'port p2 of worker-1 (vm-1): PortTooOld, too old',
+    `bad${'-'.repeat(59)}… (vm-2): VmNameInvalid, too long`,
     'x: VmNotFound, not found',
   ])
 })
@@ -232,7 +232,7 @@ test('approved removals are no longer on hold', () => {
   const before = after({ findings: { ...nothing, removalsOnHold: ['w1 multinic0 (port p1)'] } })
   const status = nextStatus(before, { ...good, findings: { ...nothing, approval: 'yes' } }, later(1), slowMs)
   assert.equal(conditionText(status ?? {}, 'RemovalHeld'), 'False Healthy: no removal is pending')
-  assert.deepEqual([status?.heldRemovals, status?.releasedRemovals], [undefined, 'yes'])
+  assert.deepEqual([status?.heldRemovals, status?.approvedRemovals], [undefined, 'yes'])
 })
 
 const writes: Record<
@@ -273,31 +273,31 @@ test('nodes of the previous target are reported until the object points back', (
   const first = after({ findings: here })
   assert.deepEqual(first.deliveredTo, here.target)
   const moved = after({ findings: { ...here, target: there, targetKnown: false } }, first)
-  assert.deepEqual(moved.leftBehind, [{ ...here.target, nodes: 1 }])
+  assert.deepEqual(moved.orphanedNodes, [{ ...here.target, nodes: 1 }])
   assert.equal(
     conditionText(moved, 'RemovalPending'),
     'True NodesOrphaned: the target of the object changed: 1 node keeps its configuration at the previous target: provider biz-1 at https://viola',
   )
   assert.equal(nextStatus(moved, { ...good, findings: { ...here, target: there } }, now, slowMs), undefined)
   const back = after({ findings: here }, moved)
-  assert.deepEqual(back.leftBehind, [{ ...there, nodes: 1 }])
+  assert.deepEqual(back.orphanedNodes, [{ ...there, nodes: 1 }])
 })
 
 test('nodes of the previous target are no longer reported after confirmation', () => {
   const moved = after({ findings: { ...here, target: there, targetKnown: false } }, after({ findings: here }))
   const known = after({ findings: { ...here, target: there, approval: 'confirmed' } }, moved)
-  assert.equal(known.leftBehind, undefined)
+  assert.equal(known.orphanedNodes, undefined)
   assert.equal(conditionText(known, 'RemovalPending'), 'False Healthy: no removal is pending')
 })
 
 test('the same Viola under a new address is not a previous target', () => {
   const renamed = { viola: 'https://viola.new', providerId: 'biz-1' }
   const status = after({ findings: { ...here, target: renamed } }, after({ findings: here }))
-  assert.deepEqual([status.deliveredTo, status.leftBehind], [renamed, undefined])
+  assert.deepEqual([status.deliveredTo, status.orphanedNodes], [renamed, undefined])
 })
 
 test('an object without nodes has no previous target, and an error keeps the target', () => {
-  assert.equal(after({ findings: { ...here, target: there } }, after({})).leftBehind, undefined)
+  assert.equal(after({ findings: { ...here, target: there } }, after({})).orphanedNodes, undefined)
   const error = { reason: 'ViolaPostError', message: 'unreachable' } as const
   assert.deepEqual(after({ error, findings: undefined }, after({ findings: here })).deliveredTo, here.target)
 })

@@ -46,9 +46,9 @@ export function nextStatus(
     ...present('resolvedSubnets', findings ? namesOf(findings.resolvedSubnets) : before.resolvedSubnets),
     ...present('reservedIndexes', findings ? reservationsOf(findings.reservedIndexes) : before.reservedIndexes),
     ...present('renumber', findings ? findings.renumber : before.renumber),
-    ...present('releasedRemovals', findings?.approval ?? before.releasedRemovals),
+    ...present('approvedRemovals', findings?.approval ?? before.approvedRemovals),
     ...(findings ? targetsOf(before, findings) : present('deliveredTo', before.deliveredTo)),
-    ...(findings ? {} : present('leftBehind', before.leftBehind)),
+    ...(findings ? {} : present('orphanedNodes', before.orphanedNodes)),
   }
   if (!equalApartFromTimes(before, after)) return after
   const written = new Date((error ? before.nextSyncAt : before.lastSyncedAt) ?? Number.NaN)
@@ -124,13 +124,13 @@ function portsSummary(verdicts: readonly Verdict[]): OpenstackConfigStatus['port
   )
   const total = counts.reduce((sum, [, ports]) => sum + ports, 0)
   const skipped = counts.filter(([reason]) => verdictKind(reason) !== 'selected')
-  const taken = total - skipped.reduce((sum, [, ports]) => sum + ports, 0)
+  const selected = total - skipped.reduce((sum, [, ports]) => sum + ports, 0)
   const first = verdictsWith(verdicts, reason => verdictKind(reason) === 'ignored')
   return {
-    ...{ total, taken },
+    ...{ total, selected },
     ...(skipped.length > 0 && { skipped: Object.fromEntries(skipped) }),
     ...(first.length > 0 && { first: first.slice(0, maxVerdicts).map(verdictText) }),
-    summary: `${taken}/${total}`,
+    summary: `${selected}/${total}`,
   }
 }
 

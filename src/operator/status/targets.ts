@@ -13,20 +13,20 @@ const maxTargets = 10
 export function targetsOf(
   before: OpenstackConfigStatus,
   { target, targetKnown, nodes, approval }: Pick<Findings, 'target' | 'targetKnown' | 'nodes' | 'approval'>,
-): Pick<OpenstackConfigStatus, 'deliveredTo' | 'leftBehind'> {
-  const { deliveredTo: previous, leftBehind = [] } = before
-  const isConfirmed = approval !== undefined && approval !== before.releasedRemovals
-  const isBack = leftBehind.some(one => isSame(one, target))
+): Pick<OpenstackConfigStatus, 'deliveredTo' | 'orphanedNodes'> {
+  const { deliveredTo: previous, orphanedNodes = [] } = before
+  const isConfirmed = approval !== undefined && approval !== before.approvedRemovals
+  const isBack = orphanedNodes.some(one => isSame(one, target))
   const isRenamed = previous?.providerId === target.providerId && targetKnown && !isBack
   // It stays without nodes: the answer to a delivery may have been lost.
   const isDelivered = nodes.length > 0 || (previous !== undefined && isSame(previous, target))
   const left = [
-    ...(isConfirmed ? [] : leftBehind),
+    ...(isConfirmed ? [] : orphanedNodes),
     ...(previous && !isSame(previous, target) && !isRenamed ? [{ ...previous, nodes: before.nodes?.total ?? 0 }] : []),
   ].filter(one => one.nodes > 0 && !isSame(one, target))
   return {
     ...(isDelivered && { deliveredTo: target }),
-    ...(left.length > 0 && { leftBehind: left.slice(-maxTargets) }),
+    ...(left.length > 0 && { orphanedNodes: left.slice(-maxTargets) }),
   }
 }
 
@@ -36,7 +36,7 @@ function isSame(a: Target, b: Target): boolean {
 
 /** One sentence for each previous target. */
 export function orphanedTexts(before: OpenstackConfigStatus, findings: Findings): string[] {
-  return (targetsOf(before, findings).leftBehind ?? []).map(({ viola, providerId, nodes }) => {
+  return (targetsOf(before, findings).orphanedNodes ?? []).map(({ viola, providerId, nodes }) => {
     const subject = nodes === 1 ? '1 node keeps its' : `${nodes} nodes keep their`
     return `${subject} configuration at the previous target: provider ${providerId} at ${viola}`
   })

@@ -14,7 +14,7 @@ let environment: OperatorEnvironment
 let lines: string[]
 
 const key = { namespace, name: 'main' }
-const { releaseRemovals, renumber } = openstackConfigAnnotations
+const { approveRemovals, renumber } = openstackConfigAnnotations
 
 beforeEach(async () => {
   lines = []
@@ -55,9 +55,9 @@ test('creation, change and deletion of an object: each once, with the program th
 })
 
 test('an approval has the name that the CLI claims, and a later one by another program does not', async () => {
-  await annotate(await withRequester(environment.kube, { [releaseRemovals]: 'first' }))
+  await annotate(await withRequester(environment.kube, { [approveRemovals]: 'first' }))
   await nextEntry(/^removals\.approve multinic-system\/main \S+ \(claimed\) applied$/)
-  const annotations = { [releaseRemovals]: 'second', [renumber]: 'no request' }
+  const annotations = { [approveRemovals]: 'second', [renumber]: 'no request' }
   const manager = { fieldManager: 'kubectl-annotate', force: true }
   await environment.kube.apply(openstackConfigs, { metadata: { ...key, annotations } }, manager)
   await nextEntry(/^renumber\.request multinic-system\/main kubectl-annotate \(fieldManager\) Stopped$/)
@@ -73,7 +73,7 @@ test('an edit of a node config by hand has its field manager', async () => {
 })
 
 test('the log has every entry too, Viola names its authenticated caller, and no line has a secret', async () => {
-  await annotate({ [releaseRemovals]: environment.caller.token })
+  await annotate({ [approveRemovals]: environment.caller.token })
   await nextEntry(/^removals\.approve/)
   const audits = lines.filter(line => line.includes('"audit"'))
   const facts = audits.map(line => JSON.parse(line) as Record<string, unknown>)

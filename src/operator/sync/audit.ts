@@ -48,16 +48,16 @@ export function auditOfDeletion(config: OpenstackConfig, at: string, areKept: bo
 
 function askedIn(config: OpenstackConfig, result: SyncResult | undefined, failure: string | undefined): Asked[] {
   const { metadata, status } = config
-  const { releaseRemovals, renumber } = openstackConfigAnnotations
+  const { approveRemovals, renumber } = openstackConfigAnnotations
   const asked: Asked[] = []
   if (status?.observedGeneration !== metadata.generation) {
     const action = status?.observedGeneration === undefined ? 'config.create' : 'config.change'
     asked.push({ action, source: 'object', outcome: auditName(failure ?? 'synced', 64) })
   }
   const approval = removalApprovalOf(config)
-  if (result && approval !== undefined && approval !== status?.releasedRemovals) {
+  if (result && approval !== undefined && approval !== status?.approvedRemovals) {
     const outcome = isNewObject(config) ? 'ignored: the object is new' : 'applied'
-    asked.push({ action: 'removals.approve', source: 'annotation', outcome, annotation: releaseRemovals })
+    asked.push({ action: 'removals.approve', source: 'annotation', outcome, annotation: approveRemovals })
   }
   const request = result?.findings.renumber
   if (request && request.request !== status?.renumber?.request)

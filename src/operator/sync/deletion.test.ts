@@ -232,9 +232,9 @@ const target = { viola: 'https://viola', providerId: 'biz-0', nodes: 1 }
 const evidence: Record<string, [status: OpenstackConfigStatus, records?: Given['records']]> = {
   'its status names a cluster': [{ ...failed, deliveredTo: { viola: 'https://viola', providerId: 'biz-1' } }],
   'its status has the time of a change': [{ ...failed, lastChangeAt: '2026-11-14T00:00:00Z' }],
-  'its status reserves a number': [{ ...failed, reservedIndexes: reserved }],
+  'its status reserves an index': [{ ...failed, reservedIndexes: reserved }],
   'its status holds a removal': [{ ...failed, heldRemovals: ['worker-1 multinic0 (port port-0)'] }],
-  'it left nodes behind': [{ ...failed, leftBehind: [target] }],
+  'it left nodes behind': [{ ...failed, orphanedNodes: [target] }],
   'no sync wrote its status': [{}],
   'a record has an interface of it': [failed, async () => [aRecord('team/main')]],
   'the records cannot be read': [failed, () => Promise.reject(new Error('inventory: down'))],
@@ -266,7 +266,7 @@ test('a deletion waits until discovery would show that the CRD is deleted too', 
 
 test('with the annotation that approves removals, an object that is deleted with its CRD removes its interfaces', async () => {
   const config = aConfig()
-  config.metadata.annotations = { 'multinic.io/release-removals': '1' }
+  config.metadata.annotations = { 'multinic.io/approve-removals': '1' }
   const { events } = await releaseAfter({ config, verbs: ['get', 'delete'] })
   assert.match(events.join(), /^RemovalPending: viola: GET /)
 })

@@ -155,7 +155,7 @@ const keptText =
 
 /** Nobody asked for its removal, unless by the annotation that approves removals. */
 async function isDeletedWithDefinition({ metadata }: OpenstackConfig, { kube }: DeletionDeps): Promise<boolean> {
-  if (metadata.annotations?.[openstackConfigAnnotations.releaseRemovals] !== undefined) return false
+  if (metadata.annotations?.[openstackConfigAnnotations.approveRemovals] !== undefined) return false
   return definitionState(await servedVerbs(kube, openstackConfigs), openstackConfigs.plural) === 'terminating'
 }
 

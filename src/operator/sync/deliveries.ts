@@ -75,8 +75,8 @@ function sourcesOf(nodes: readonly NodePlan[]): Set<string> {
 
 /** A status that no sync wrote says nothing: it may have been lost, with the object restored from a backup. */
 function wasDelivered({ status = {} }: OpenstackConfig): boolean {
-  const { lastSyncedAt, lastError, deliveredTo, lastChangeAt, leftBehind, heldRemovals, reservedIndexes } = status
+  const { lastSyncedAt, lastError, deliveredTo, lastChangeAt, orphanedNodes, heldRemovals, reservedIndexes } = status
   if (lastSyncedAt === undefined && lastError === undefined) return true
-  const lists = [leftBehind, heldRemovals, reservedIndexes]
+  const lists = [orphanedNodes, heldRemovals, reservedIndexes]
   return deliveredTo !== undefined || lastChangeAt !== undefined || lists.some(list => list !== undefined)
 }

@@ -164,7 +164,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     })
     const completeMs = deps.snapshots.msUntilCompleteRead(key) ?? scheduled
     const next = Math.min(scheduled, completeMs, result?.isStatusPass ? leftMs : scheduled)
-    if (failure) log.warn('sync failed', { reason: failure.reason, error: failure.message, afterMs: next })
+    if (failure) log.warn('sync failed', { reason: failure.reason, error: failure.message, retryAfterMs: next })
     await giveWay()
     deps.objectEvents.record(config, result, failure)
 
@@ -180,7 +180,7 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     await noteAudit()
     await trace.timed('status', () => writeStatus(outcome))
     // The next object of this cloud is delivered while the inventory stores this one.
-    worker.leaveCloud()
+    worker.freeCloud()
     await trace.timed('record', () => deps.records.flush(log, result && verdictsOf(config, result)))
     await giveWay()
     trace.end(key, result)

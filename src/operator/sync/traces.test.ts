@@ -116,7 +116,7 @@ test('a notification is the root span of the trace that it starts, with its requ
     spans.map(({ name, start, end, attributes }) => ({ name, start, end, attributes })),
     [
       {
-        name: 'notice',
+        name: 'notification',
         start: 1_900,
         end: 2_000,
         attributes: { 'multinic.event': 'port.create.end', 'openstack.request_id': requestId },

@@ -128,7 +128,7 @@ test('the interfaces of a deleted Node stay until a person approves, and a Node 
   await environment.kube.patch(
     openstackConfigs,
     { namespace, name: 'main' },
-    { metadata: { annotations: { 'multinic.io/release-removals': 'yes' } } },
+    { metadata: { annotations: { 'multinic.io/approve-removals': 'yes' } } },
   )
   await waitForDelivered(['worker-1'])
 })

@@ -110,16 +110,16 @@ test('operator 7, 15f: a name that comes to mean another server removes nothing,
       assert.match(onHold?.message ?? '', new RegExp(`worker-1 in vmNames now means server ${server.id}`))
       assert.match(
         onHold?.message ?? '',
-        /kubectl -n multinic-system annotate osc main multinic\.io\/release-removals=/,
+        /kubectl -n multinic-system annotate osc main multinic\.io\/approve-removals=/,
       )
       const event = (await environment.kube.list(events, { namespace })).items.find(one => one.reason === 'RemovalHeld')
-      assert.match(event?.message ?? '', /annotate osc main multinic\.io\/release-removals=/)
+      assert.match(event?.message ?? '', /annotate osc main multinic\.io\/approve-removals=/)
     },
     { within: 30_000 },
   )
   await waitForSyncs()
   assert.deepEqual(await environment.deliveredTexts(), delivered)
-  const approved = { 'multinic.io/release-removals': 'yes' }
+  const approved = { 'multinic.io/approve-removals': 'yes' }
   await environment.kube.patch(openstackConfigs, { namespace, name: 'main' }, { metadata: { annotations: approved } })
   await waitForNewServer()
 })
@@ -157,9 +157,9 @@ test('after a change of the cluster, the status shows the nodes of the old one',
   await to(otherClusterId)
   await eventually(
     async () => {
-      const { leftBehind, conditions } = (await environment.config()).status ?? {}
+      const { orphanedNodes, conditions } = (await environment.config()).status ?? {}
       assert.deepEqual(
-        leftBehind?.map(({ providerId, nodes }) => `${nodes} of ${providerId}`),
+        orphanedNodes?.map(({ providerId, nodes }) => `${nodes} of ${providerId}`),
         ['1 of biz-1'],
       )
       assert.equal(conditions?.find(one => one.type === 'RemovalPending')?.reason, 'NodesOrphaned')

@@ -30,9 +30,9 @@ beforeEach(async () => {
   await environment.startOperator()
   await environment.create({ subnetIDs: [], subnets: [{ name: 'storage' }] })
   await eventually(async () => assert.equal((await status()).nodes?.total, 1))
-  const annotations = { [openstackConfigAnnotations.releaseRemovals]: 'used' }
+  const annotations = { [openstackConfigAnnotations.approveRemovals]: 'used' }
   await kube.patch(openstackConfigs, at, { metadata: { annotations } })
-  await eventually(async () => assert.equal((await status()).releasedRemovals, 'used'))
+  await eventually(async () => assert.equal((await status()).approvedRemovals, 'used'))
   storage.name = 'storage before'
   addSubnet(cloudState, { name: 'storage', cidr: '10.30.0.0/24', mtu: 1500 })
   const forced = { [openstackConfigAnnotations.forceReconcile]: 'fresh' }
@@ -45,8 +45,8 @@ afterEach(() => environment.close())
 const status = async () => (await environment.config()).status ?? {}
 
 /** What the operator decides by. */
-function decisive({ heldRemovals, releasedRemovals, resolvedNames, resolvedSubnets, renumber }: OpenstackConfigStatus) {
-  return { heldRemovals, releasedRemovals, resolvedNames, resolvedSubnets, renumber }
+function decisive({ heldRemovals, approvedRemovals, resolvedNames, resolvedSubnets, renumber }: OpenstackConfigStatus) {
+  return { heldRemovals, approvedRemovals, resolvedNames, resolvedSubnets, renumber }
 }
 
 function moving(portId: string): OpenstackConfigStatus['renumber'] {
@@ -58,12 +58,12 @@ function moving(portId: string): OpenstackConfigStatus['renumber'] {
 }
 
 const forgeries: Record<string, (portId: string) => object> = {
-  'an approval that is not used up': () => ({ releasedRemovals: null }),
-  'no removal on hold, and another approval': () => ({ heldRemovals: null, releasedRemovals: 'other' }),
+  'an approval that is not used up': () => ({ approvedRemovals: null }),
+  'no removal on hold, and another approval': () => ({ heldRemovals: null, approvedRemovals: 'other' }),
   'another name of the subnet': () => ({ resolvedSubnets: { storage: null, other: storage.id } }),
   'another server of the name': () => ({ resolvedNames: { 'worker-1': '00000000-0000-4000-8000-000000000001' } }),
   'a move that nobody asked for': portId => ({ renumber: moving(portId) }),
-  'another target, conditions and reserved numbers': portId => ({
+  'another target, conditions and reserved indexes': portId => ({
     deliveredTo: { viola: 'https://viola.example.com', providerId: 'other' },
     reservedIndexes: [{ vmId: 'vm', portId, index: 0, until: '2999-01-01T00:00:00Z' }],
     conditions: [],

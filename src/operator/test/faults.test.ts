@@ -208,7 +208,7 @@ test('removals of three ports that disappear at once are on hold until they are 
   await environment.startOperator()
   await eventually(async () => assert.equal((await environment.config()).status?.heldRemovals?.length, 3))
   assert.match((await environment.deliveredTexts())[0] ?? '', /multinic0.*multinic1.*multinic2.*multinic3/)
-  await edit({ metadata: { annotations: { [openstackConfigAnnotations.releaseRemovals]: 'yes' } } })
+  await edit({ metadata: { annotations: { [openstackConfigAnnotations.approveRemovals]: 'yes' } } })
   await eventually(async () => assert.equal((await environment.deliveredTexts())[0]?.split(' ').length, 2))
   await eventually(async () => assert.equal((await environment.config()).status?.heldRemovals, undefined))
 })

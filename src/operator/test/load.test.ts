@@ -25,8 +25,8 @@ beforeEach(async () => {
 afterEach(() => environment.close())
 
 function recordBackoff(line: string): void {
-  const { message, afterMs } = JSON.parse(line)
-  if (message === 'sync failed') backoffs.push(afterMs)
+  const { message, retryAfterMs } = JSON.parse(line)
+  if (message === 'sync failed') backoffs.push(retryAfterMs)
 }
 
 function workerWithPort(name: string): Server {

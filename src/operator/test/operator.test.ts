@@ -95,7 +95,7 @@ test('a port is delivered as a node config, and the node’s state reaches the s
   await eventually(async () => {
     const { nodes, ports } = (await environment.config()).status ?? {}
     assert.deepEqual(nodes, { total: 1, configured: 1, failed: 0, pending: 0, ready: '1/1' })
-    assert.deepEqual(ports, { total: 1, taken: 1, summary: '1/1' })
+    assert.deepEqual(ports, { total: 1, selected: 1, summary: '1/1' })
     const last = environment.records.filter(record => record.nodeName === 'worker-1').at(-1)
     assert.deepEqual(
       [last?.state, last?.reason, last?.interfaces?.[0]?.status],
@@ -276,7 +276,7 @@ test('a port of a cloud whose clock is a day behind is delivered, and one from b
   attach(worker, storage, { address: '10.10.0.10' })
   await waitForDelivered(['worker-1: multinic0=10.10.0.10'])
   await eventually(async () =>
-    assert.deepEqual((await environment.config()).status?.ports?.skipped, { BeforeBaseline: 1 }),
+    assert.deepEqual((await environment.config()).status?.ports?.skipped, { PortTooOld: 1 }),
   )
 })
 
@@ -299,6 +299,6 @@ test('a recreated object that is younger than its ports keeps delivered interfac
   await environment.startOperator()
   await waitForDelivered([`${delivered} multinic2=10.20.0.10`])
   await eventually(async () =>
-    assert.deepEqual((await environment.config()).status?.ports?.skipped, { BeforeBaseline: 1 }),
+    assert.deepEqual((await environment.config()).status?.ports?.skipped, { PortTooOld: 1 }),
   )
 })

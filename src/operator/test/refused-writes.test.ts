@@ -72,7 +72,7 @@ test('an operator that may not write OpenstackConfigs is not ready, goes on with
   assert.ok(lines.some(line => line.includes('reconcile failed, retrying')))
   readOnly()
   await waitForReadiness(200, /./)
-  await eventually(async () => assert.equal((await environment.config()).status?.ports?.taken, 2))
+  await eventually(async () => assert.equal((await environment.config()).status?.ports?.selected, 2))
   await eventually(() => {
     const recorded = environment.records.flatMap(one => JSON.stringify(one))
     assert.ok(recorded.some(text => text.includes('10.10.0.11')))

@@ -1,4 +1,4 @@
-/** Over real HTTP: what one answer of Neutron removes, what needs a second one, and which number a port gets that returns. */
+/** Over real HTTP: what one answer of Neutron removes, what needs a second one, and which index a port gets that returns. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import {
@@ -199,7 +199,7 @@ test('a port that was detached or deleted loses its interface at once, because N
   assert.deepEqual(await environment.deliveredTexts(), [])
 })
 
-test('the number of a removed interface stays reserved for its port for ten minutes, also for another leader', async () => {
+test('the index of a removed interface stays reserved for its port for ten minutes, also for another leader', async () => {
   const [first] = ports
   change(first, { deviceId: '', deviceOwner: '' })
   await syncNow()
@@ -221,7 +221,7 @@ test('the number of a removed interface stays reserved for its port for ten minu
   assert.equal(config.status?.reservedIndexes, undefined)
 })
 
-test('after ten minutes another port gets the number', async () => {
+test('after ten minutes another port gets the index', async () => {
   change(ports[0], { deviceId: '', deviceOwner: '' })
   await syncNow()
   now += 10 * 60_000
@@ -255,11 +255,11 @@ test('a subnet name that means another subnet removes nothing until a person app
     assert.deepEqual(await environment.deliveredTexts(), both)
     const condition = (type: string) => config.status?.conditions?.find(one => one.type === type)
     assert.equal(condition('RemovalHeld')?.status, 'True')
-    assert.match(condition('RemovalHeld')?.message ?? '', /annotate osc main multinic\.io\/release-removals=/)
+    assert.match(condition('RemovalHeld')?.message ?? '', /annotate osc main multinic\.io\/approve-removals=/)
     assert.equal(condition('Degraded')?.reason, 'RemovalHeld')
     assert.deepEqual(config.status?.resolvedSubnets, { storage: storage.id })
   }
-  const annotations = { [openstackConfigAnnotations.releaseRemovals]: 'yes' }
+  const annotations = { [openstackConfigAnnotations.approveRemovals]: 'yes' }
   config = { ...config, metadata: { ...config.metadata, annotations } }
   await syncNow()
   assert.deepEqual(await environment.deliveredTexts(), [])

@@ -96,7 +96,7 @@ const [first, second] = [
   'worker-2: multinic0=10.10.0.11 multinic1=10.20.0.11',
 ]
 
-test('the nodes exchange their numbers one after the other, also across a restart of the operator', async () => {
+test('the nodes exchange their indexes one after the other, also across a restart of the operator', async () => {
   const stop = await deliveredAll()
   await ask()
   await waitForDelivered([first, before[1] ?? ''])
@@ -125,7 +125,7 @@ test('a move that an agent refuses is rolled back, and the message names why', a
   await waitForDelivered(before)
   await answer('worker-1')
   await waitForCondition(
-    /^False RenumberStopped: worker-1 multinic1 → multinic0: LinkHasUpperDevices: child0 uses multinic1 as lower device; remove it first; the number is multinic1 again$/,
+    /^False RenumberStopped: worker-1 multinic1 → multinic0: LinkHasUpperDevices: child0 uses multinic1 as lower device; remove it first; the index is multinic1 again$/,
   )
   const { status } = await environment.config()
   assert.equal(status?.conditions?.find(({ type }) => type === 'Degraded')?.reason, 'RenumberStopped')

@@ -13,7 +13,7 @@ const reserved = { vmId: 'vm-1', portId: 'p3', index: 2, until: '2026-11-15T01:1
 const findings: Findings = {
   verdicts: [
     { portId: 'p1', vm: 'vm-1', reason: 'Selected', message: 'multinic0', name: 'multinic0' },
-    { portId: 'p2', vm: 'vm-1', reason: 'BeforeBaseline', message: 'too old' },
+    { portId: 'p2', vm: 'vm-1', reason: 'PortTooOld', message: 'too old' },
     { vm: 'vm-2', reason: 'VmNotFound', message: 'server vm-2 not found' },
   ],
   nodes: [
@@ -58,15 +58,15 @@ const found = {
   events: { lastEventAt: '1970-01-01T00:00:01.000Z', lagMs: 2 },
   nodes: { total: 5, configured: 2, failed: 1, pending: 2, ready: '2/5' },
   ports: {
-    ...{ total: 2, taken: 1, skipped: { BeforeBaseline: 1 }, summary: '1/2' },
-    first: ['port p2 of vm-1: BeforeBaseline, too old', 'vm-2: VmNotFound, server vm-2 not found'],
+    ...{ total: 2, selected: 1, skipped: { PortTooOld: 1 }, summary: '1/2' },
+    first: ['port p2 of vm-1: PortTooOld, too old', 'vm-2: VmNotFound, server vm-2 not found'],
   },
   heldRemovals: ['w1 multinic0 (port p1)'],
   resolvedNames: { web: 'vm-1' },
   resolvedSubnets: { storage: 'subnet-1' },
   reservedIndexes: [reserved],
   renumber: { request: 'r1', state: 'Done', total: 1, done: 1 },
-  releasedRemovals: 'yes',
+  approvedRemovals: 'yes',
   deliveredTo: { viola: 'https://viola', providerId: 'biz-1' },
 }
 
@@ -83,7 +83,7 @@ test('the status has everything that a sync found', () => {
 test('an error keeps what the last sync found, and the times of the last sync and change', () => {
   const { conditions, ...status } = after(
     failing,
-    { ...after(good), leftBehind: [{ ...findings.target, nodes: 1 }] },
+    { ...after(good), orphanedNodes: [{ ...findings.target, nodes: 1 }] },
     later(1_000),
   )
   assert.deepEqual(status, {
@@ -92,7 +92,7 @@ test('an error keeps what the last sync found, and the times of the last sync an
     lastSyncedAt: '2026-11-15T01:00:00.500Z',
     lastChangeAt: '2026-11-15T01:00:00.500Z',
     lastError: 'NovaError: HTTP 500',
-    leftBehind: [{ ...findings.target, nodes: 1 }],
+    orphanedNodes: [{ ...findings.target, nodes: 1 }],
     ...found,
   })
   const times = conditions?.map(({ type, status, observedGeneration, lastTransitionTime }) =>
@@ -130,9 +130,9 @@ test('a sync that finds nothing clears what an earlier one found, but not where 
     lastSyncedAt: '2026-11-15T01:00:00.500Z',
     lastChangeAt: '2026-11-15T01:00:00.500Z',
     nodes: { total: 0, configured: 0, failed: 0, pending: 0, ready: '0/0' },
-    ports: { total: 0, taken: 0, summary: '0/0' },
+    ports: { total: 0, selected: 0, summary: '0/0' },
     deliveredTo: { viola: 'https://viola', providerId: 'biz-1' },
-    releasedRemovals: 'yes',
+    approvedRemovals: 'yes',
   })
 })
 

@@ -17,19 +17,19 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     { ports: [aPort(1, { subnet: backup })] },
     ['send worker-1 1=port-1'],
   ],
-  'of two ports of a subnet the first gets the index, the other a number that no subnet has': [
+  'of two ports of a subnet the first gets the index, the other an index that no subnet has': [
     { ports: [aPort(2), aPort(1)] },
     ['send worker-1 0=port-1 2=port-2'],
   ],
-  'a second port that is attached later gets a number that no subnet has': [
+  'a second port that is attached later gets an index that no subnet has': [
     { ports: [aPort(2), aPort(1)], delivered: [aNode([aNic(2, 0)])] },
     ['send worker-1 0=port-2 2=port-1'],
   ],
-  'a port of a subnet without an index gets a number that no subnet has': [
+  'a port of a subnet without an index gets an index that no subnet has': [
     { subnets: [other, ...subnets], ports: [aPort(1, { subnet: other }), aPort(2)] },
     ['send worker-1 0=port-2 2=port-1'],
   ],
-  'a number that another object gives its subnet on this VM stays free': [
+  'an index that another object gives its subnet on this VM stays free': [
     {
       subnets: [storage],
       ports: [aPort(1)],
@@ -37,7 +37,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     },
     ['send worker-1 1=port-1'],
   ],
-  'a number that another object gives its subnet on other VMs does not matter': [
+  'an index that another object gives its subnet on other VMs does not matter': [
     {
       subnets: [storage],
       ports: [aPort(1)],
@@ -85,11 +85,11 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     },
     [],
   ],
-  'a delivered port keeps its number when its subnet gets an index': [
+  'a delivered port keeps its index when its subnet gets an index': [
     { ports: [aPort(1)], delivered: [aNode([aNic(1, 4)])] },
     [],
   ],
-  'numbers that subnets have are not given to others, even if nothing else is left': [
+  'indexes that subnets have are not given to others, even if nothing else is left': [
     {
       subnets: [storage0, backup1, ...Array.from({ length: 8 }, (_, n) => ({ ...other, id: `o${n}`, index: n + 2 }))],
       ports: [aPort(1), aPort(2)],
@@ -111,7 +111,7 @@ function movesIn(given: Partial<Observed>): string[] {
   return planNodes(observed({ subnets, ...given })).moves.map(({ nodeName, from, to }) => `${nodeName} ${from} ${to}`)
 }
 
-test('the plan lists the move of a port whose subnet has another number', () => {
+test('the plan lists the move of a port whose subnet has another index', () => {
   const ports = [aPort(1), aPort(2, { subnet: backup })]
   assert.deepEqual(movesIn({ ports, delivered: [aNode([aNic(1, 4), backupNic(2, 1)])] }), [
     'worker-1 multinic4 multinic0',
@@ -122,13 +122,13 @@ test('the plan lists the move of a port whose subnet has another number', () => 
   ])
 })
 
-test('of several ports of a subnet, none moves if one has its number, and otherwise the oldest', () => {
+test('of several ports of a subnet, none moves if one has its index, and otherwise the oldest', () => {
   const ports = [aPort(1), aPort(2)]
   assert.deepEqual(movesIn({ ports, delivered: [aNode([aNic(1, 4), aNic(2, 0)])] }), [])
   assert.deepEqual(movesIn({ ports, delivered: [aNode([aNic(1, 4), aNic(2, 3)])] }), ['worker-1 multinic4 multinic0'])
 })
 
-test('in every order of attaching, a number is never given to two networks, and never changes', () => {
+test('in every order of attaching, an index is never given to two networks, and never changes', () => {
   const anAttach = fc.record({ subnet: fc.constantFrom(storage, backup, other), n: fc.integer({ min: 1, max: 30 }) })
   const steps = fc.uniqueArray(fc.array(anAttach, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 5 })
   fc.assert(

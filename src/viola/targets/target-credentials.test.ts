@@ -27,7 +27,7 @@ after(async () => {
 const file = (name: string) => join(dir, name)
 const warningsOf = async (viola: Viola) => (await viola.ask('GET', '/readyz')).json.warnings.join('\n')
 const isBroken = async (viola: Viola, target: string) =>
-  new RegExp(`^viola_target_credentials_broken\\{target="${target}"\\} 1$`, 'm').test(
+  new RegExp(`^multinic_viola_target_credentials_invalid\\{target="${target}"\\} 1$`, 'm').test(
     (await viola.ask('GET', '/metrics')).body,
   )
 

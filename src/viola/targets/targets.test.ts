@@ -105,7 +105,7 @@ test('a new routing file applies to the next request; an invalid one is reported
     const ready = await viola.ask('GET', '/readyz')
     assert.equal(ready.status, 200)
     assert.match(ready.json.warnings.join('\n'), /routing: .*targets\[0\]\.kubeApiServer.*stays in effect/)
-    assert.match((await viola.ask('GET', '/metrics')).body, /^viola_routing_broken 1$/m)
+    assert.match((await viola.ask('GET', '/metrics')).body, /^multinic_viola_routing_invalid 1$/m)
     const errors = lines.filter(line => line.includes('cannot use file'))
     // Twice if the file was read while it was written and still empty.
     assert.ok(errors.length === 1 || errors.length === 2, errors.join(''))
@@ -232,7 +232,7 @@ test('a cluster that is unreachable or does not respond is a 504 and delays no o
       )
       assert.match(warnings.join('\n'), /target away: .*ECONNREFUSED[\s\S]*target silent: .*no response within 400 ms/)
       const metrics = (await viola.ask('GET', '/metrics')).body
-      assert.match(metrics, /viola_target_up\{target="away"\} 0[\s\S]*viola_target_up\{target="alive"\} 1/)
+      assert.match(metrics, /multinic_viola_target_up\{target="away"\} 0[\s\S]*multinic_viola_target_up\{target="alive"\} 1/)
     })
   } finally {
     silent.close()

@@ -103,7 +103,7 @@ export const cloudAttacks: readonly AttackSection[] = [
           ko: 'Neutron 응답 하나에서 포트의 주소나 장치가 없거나, 포트가 없거나, 예전 상태인 경우',
         },
         failed: {
-          en: 'a live NIC left its node after 0.6 s, and came back under another number',
+          en: 'a live NIC left its node after 0.6 s, and came back under another index',
           ko: '사용 중인 NIC이 0.6초 뒤 노드에서 사라졌고 다른 번호로 돌아왔습니다',
         },
         file: evidence,
@@ -115,7 +115,7 @@ export const cloudAttacks: readonly AttackSection[] = [
           ko: '이런 응답, 3개짜리 페이지, Nova, Keystone, Contrabass의 장애 속에서 무작위 변경',
         },
         failed: {
-          en: '3 of 12 live NICs were removed, and 1 got another number',
+          en: '3 of 12 live NICs were removed, and 1 got another index',
           ko: '사용 중인 NIC 12개 중 3개가 제거되었고 1개는 다른 번호를 받았습니다',
         },
         file: 'test/operator/half-answers.test.ts',
@@ -179,12 +179,12 @@ export const cloudAttacks: readonly AttackSection[] = [
       },
       {
         about: {
-          en: 'Take the number of a NIC by a new port after it was removed',
+          en: 'Take the index of a NIC by a new port after it was removed',
           ko: '제거된 NIC의 번호를 새 포트로 가져가기',
         },
-        failed: { en: 'the port that returned got another number', ko: '돌아온 포트가 다른 번호를 받았습니다' },
+        failed: { en: 'the port that returned got another index', ko: '돌아온 포트가 다른 번호를 받았습니다' },
         file: evidence,
-        test: 'the number of a removed interface stays reserved for its port for ten minutes, also for another leader',
+        test: 'the index of a removed interface stays reserved for its port for ten minutes, also for another leader',
       },
       {
         about: { en: 'Random bytes and structures in every answer', ko: '모든 응답에 무작위 바이트와 구조 넣기' },

@@ -13,7 +13,7 @@ import { applyUnits, type Failure, type Failures, returnToNetworkManager, withSu
 import { clearJournal, writeJournal } from './apply/journal.ts'
 import { releaseFromNetworkd, releaseUnits, reloadNetworkd, withReleased } from './apply/networkd-reload.ts'
 import { rollBack } from './apply/rollback.ts'
-import { commitAll, tryRemoveStaged, stageAll } from './apply/staging.ts'
+import { commitAll, stageAll, tryRemoveStaged } from './apply/staging.ts'
 import type { AgentContext } from './context.ts'
 import { findDifferences, findLeftovers, remainingKernelChanges } from './differences.ts'
 import { reloadNetplan } from './host/reload.ts'

@@ -116,7 +116,12 @@ test('a failure says when the controller retries, and a refusal that it waits', 
     assert.equal(Date.parse(status.nextAttempt ?? '') - Date.parse(status.lastProcessed ?? ''), 10_000)
     await annotate('later', { 'multinic.io/retry': 'multinic0' })
     const refused = [aNic(0, { status: 'Failed', reason: 'CarriesDefaultRoute', message: 'default route' })]
-    await cluster.endAgent('later', { verdict: 'Failed', reason: 'CarriesDefaultRoute', message: 'no', interfaces: refused })
+    await cluster.endAgent('later', {
+      verdict: 'Failed',
+      reason: 'CarriesDefaultRoute',
+      message: 'no',
+      interfaces: refused,
+    })
     const waits = 'waiting for a change of the spec, the Node or the agent, or for annotation multinic.io/retry'
     const after = await cluster.expectStatus('later', `Failed 0/1 False ApplyFailed: no; ${waits}`)
     assert.equal(after.status?.nextAttempt, undefined)

@@ -76,7 +76,8 @@ test('a write that cannot get the lock is a 503 with Retry-After, and /readyz an
   const headers = { authorization: `Bearer ${token}` }
   const put = () =>
     app.inject({ method: 'PUT', url: '/v1/inventory/records', headers, payload: { records: [aWrite('a')] } })
-  const writable = async () => /^multinic_inventory_database_writable (\d)$/m.exec((await app.inject('/metrics')).body)?.[1]
+  const writable = async () =>
+    /^multinic_inventory_database_writable (\d)$/m.exec((await app.inject('/metrics')).body)?.[1]
   const warnings = async () => (await app.inject('/readyz')).json().warnings
   assert.deepEqual([await writable(), await warnings()], ['1', []])
   const unlock = lock(path)

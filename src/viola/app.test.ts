@@ -355,6 +355,9 @@ test('the OpenAPI document, the API documentation and the metrics are served', a
   const page = (await viola.ask('GET', '/docs')).body
   assert.match(page, /Viola API/)
   assert.doesNotMatch(page, /<script|(src|href)="(https?:)?\/\//, 'the page loads nothing from other hosts')
-  assert.match((await viola.ask('GET', '/metrics')).body, /multinic_viola_node_configs_total\{provider="p1",action="created"\}/)
+  assert.match(
+    (await viola.ask('GET', '/metrics')).body,
+    /multinic_viola_node_configs_total\{provider="p1",action="created"\}/,
+  )
   assert.equal((await viola.ask('GET', '/healthz')).status, 200)
 })

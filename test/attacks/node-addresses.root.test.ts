@@ -54,7 +54,8 @@ const cases: Attack[] = [
       interfaces: [{ ...primaryPort, id: 0, name: 'multinic0' }],
       nodeAddresses: [node.nics[0]?.address ?? '', '10.0.0.10'],
     }),
-    expect: result => assert.match(outcomes(result).join(), /^Failed (CarriesDefaultRoute|HasNodeAddress)$/, result.log),
+    expect: result =>
+      assert.match(outcomes(result).join(), /^Failed (CarriesDefaultRoute|HasNodeAddress)$/, result.log),
   },
 ]
 

@@ -33,7 +33,19 @@ const namespace = 'multinic-system'
 const [gateway, cidr] = ['10.60.0.1', '10.60.0.0/24']
 
 /** Span names of the components; some spans contain others. */
-const stages = ['notification', 'sync', 'viola', 'cr', 'job', 'pod-start', 'agent', 'apply', 'verify', 'status', 'inventory']
+const stages = [
+  'notification',
+  'sync',
+  'viola',
+  'cr',
+  'job',
+  'pod-start',
+  'agent',
+  'apply',
+  'verify',
+  'status',
+  'inventory',
+]
 
 export const bench = isolatedBench(import.meta.filename, 20 * 60_000)
 

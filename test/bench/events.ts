@@ -208,7 +208,13 @@ async function notificationsPerSecond(rabbit: RabbitMq): Promise<void> {
   const { rate, keptMiB, startMiB } = await ownRate(rabbit)
   const bare = (2 * half) / (before + (await bareSeconds(rabbit, half)))
   printFigure(
-    figure('events.notifications_per_s', rate, '/s', { against: 'bare consumer', reference: bare }, { atLeastTimes: 0.5 }),
+    figure(
+      'events.notifications_per_s',
+      rate,
+      '/s',
+      { against: 'bare consumer', reference: bare },
+      { atLeastTimes: 0.5 },
+    ),
   )
   printFigure(
     figure('events.kept_mib', keptMiB, 'MiB', { against: 'at the start', reference: startMiB }, { atMost: 10 }),

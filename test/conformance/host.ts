@@ -345,7 +345,9 @@ export function hostConformance(implementation: HostImplementation): void {
     const on = defined(node)
     const primary = [...cloudState.ports.values()].find(({ deviceId }) => deviceId === on.server.id)
     const before = await all(on)
-    assert.deepEqual(verdicts(await agent(on, [requestFor(defined(primary), 0)])), ['multinic0 Failed CarriesDefaultRoute'])
+    assert.deepEqual(verdicts(await agent(on, [requestFor(defined(primary), 0)])), [
+      'multinic0 Failed CarriesDefaultRoute',
+    ])
     assert.equal((await agent(on, [], { instanceId: '00000000-0000-0000-0000-000000000000' })).verdict, 'Failed')
     assert.deepEqual(await all(on), before)
   })

@@ -94,7 +94,9 @@ describe('one operator', { timeout: 10 * 60_000 }, () => {
       within,
     })
     const belongs = () =>
-      collector.spans.some(({ name, parentSpanId }) => name === 'sync' && parentSpanId === spanOf('notification').spanId)
+      collector.spans.some(
+        ({ name, parentSpanId }) => name === 'sync' && parentSpanId === spanOf('notification').spanId,
+      )
     await eventually(() => assert.ok(belongs()), { within })
   })
 

@@ -74,7 +74,8 @@ export async function recordOf(providerId: string, nodeName: string): Promise<In
 }
 
 /** Verdicts on ignored ports and VMs. Undefined if no operator has written any. */
-export const verdicts = () => verdictPage('/v1/operator/verdicts?selected=false&limit=5000').then(page => page?.verdicts)
+export const verdicts = () =>
+  verdictPage('/v1/operator/verdicts?selected=false&limit=5000').then(page => page?.verdicts)
 
 /** Verdicts on all ports, or only on the selected ones, of all pages. */
 export async function allVerdicts(kind?: 'selected'): Promise<OperatorVerdict[]> {

@@ -3,7 +3,7 @@
  */
 import { addressesOf, completeInterfaces, type Interface } from '../../contract/interfaces.ts'
 import type { NodeConfig } from '../../contract/node-config.ts'
-import { printable, type Paint, type Tone } from '../render/paint.ts'
+import { type Paint, printable, type Tone } from '../render/paint.ts'
 import { aligned } from '../render/table.ts'
 import type { Migration } from './migration-plan.ts'
 

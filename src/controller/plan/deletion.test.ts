@@ -209,7 +209,10 @@ const cases: Record<string, PlanCase> = {
   'a config in a namespace that is being deleted goes at once: no Job can be created there': [
     { namespaceDeleting: true },
     'no status update',
-    release('InterfacesRetained', 'the namespace is being deleted, so no agent can clean up: the interfaces stay on the node'),
+    release(
+      'InterfacesRetained',
+      'the namespace is being deleted, so no agent can clean up: the interfaces stay on the node',
+    ),
   ],
   'the cleanup of an earlier config of the same name does not count': [
     { jobs: [anEndedJob(config, removed, { action: 'cleanup', configUid: 'another' })] },

@@ -181,7 +181,12 @@ test('ports and nodes are counted', () => {
 
 test('ignored ports and VMs are listed with the name and the ID of the VM', () => {
   const named = { ...old, vmName: 'worker-1' }
-  const unusable = { vm: 'vm-2', vmName: `bad${'-'.repeat(252)}`, reason: 'VmNameInvalid', message: 'too long' } as const
+  const unusable = {
+    vm: 'vm-2',
+    vmName: `bad${'-'.repeat(252)}`,
+    reason: 'VmNameInvalid',
+    message: 'too long',
+  } as const
   const verdicts = [named, unusable, { vm: 'x', vmName: 'x', reason: 'VmNotFound', message: 'not found' } as const]
   assert.deepEqual(after({ findings: { ...nothing, verdicts } }).ports?.first, [
     'port p2 of worker-1 (vm-1): PortTooOld, too old',

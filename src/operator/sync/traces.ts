@@ -56,7 +56,13 @@ export function createTraces(tracer: Tracer, timed: InspectDeps['timed'], now: (
         if (!result || result.changed === 0) return
         const root = notification && childOf(sync)
         if (root)
-          tracer.record({ ...root, name: 'notification', kind: 'consumer', ...notificationSpan(notification), end: start })
+          tracer.record({
+            ...root,
+            name: 'notification',
+            kind: 'consumer',
+            ...notificationSpan(notification),
+            end: start,
+          })
         tracer.record({
           ...sync,
           parentSpanId: root?.spanId,

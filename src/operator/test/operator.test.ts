@@ -275,9 +275,7 @@ test('a port of a cloud whose clock is a day behind is delivered, and one from b
   await environment.create({ settings: { openstackPortBaseline: 'creationTime' } })
   attach(worker, storage, { address: '10.10.0.10' })
   await waitForDelivered(['worker-1: multinic0=10.10.0.10'])
-  await eventually(async () =>
-    assert.deepEqual((await environment.config()).status?.ports?.skipped, { PortTooOld: 1 }),
-  )
+  await eventually(async () => assert.deepEqual((await environment.config()).status?.ports?.skipped, { PortTooOld: 1 }))
 })
 
 test('a recreated object that is younger than its ports keeps delivered interfaces and their indexes', async () => {
@@ -298,7 +296,5 @@ test('a recreated object that is younger than its ports keeps delivered interfac
   await environment.create({ settings: { openstackPortBaseline: 'creationTime' } })
   await environment.startOperator()
   await waitForDelivered([`${delivered} multinic2=10.20.0.10`])
-  await eventually(async () =>
-    assert.deepEqual((await environment.config()).status?.ports?.skipped, { PortTooOld: 1 }),
-  )
+  await eventually(async () => assert.deepEqual((await environment.config()).status?.ports?.skipped, { PortTooOld: 1 }))
 })

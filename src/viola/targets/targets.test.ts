@@ -232,7 +232,10 @@ test('a cluster that is unreachable or does not respond is a 504 and delays no o
       )
       assert.match(warnings.join('\n'), /target away: .*ECONNREFUSED[\s\S]*target silent: .*no response within 400 ms/)
       const metrics = (await viola.ask('GET', '/metrics')).body
-      assert.match(metrics, /multinic_viola_target_up\{target="away"\} 0[\s\S]*multinic_viola_target_up\{target="alive"\} 1/)
+      assert.match(
+        metrics,
+        /multinic_viola_target_up\{target="away"\} 0[\s\S]*multinic_viola_target_up\{target="alive"\} 1/,
+      )
     })
   } finally {
     silent.close()

@@ -235,7 +235,7 @@ export function countsOf(nodes: readonly Node[]): Counts {
 /** Reasons of a NIC whose turn will come, or that somebody paused. */
 const waitingReasons = new Set<string>([
   ...['AllInterfacesConfigured', 'Applying', 'Configured', 'ConfiguredByOlderAgent', 'InSync', 'Paused', 'Planned'],
-  ...['PreviousJobRunning', 'InterfacesRetained', 'Removed', 'Removing', 'RolloutWaiting'],
+  ...['PreviousJobRunning', 'Removed', 'Removing', 'RolloutWaiting'],
 ])
 
 /** The NICs that need attention. One function for every count and list of them. */

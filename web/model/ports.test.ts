@@ -49,7 +49,7 @@ test('a port is found by its VM, node, NIC, address, verdict or message', () => 
       .map(({ portId }) => portId)
   assert.deepEqual(found('10.0.0.11'), ['worker-1-1'])
   assert.deepEqual(found('MULTINIC0'), ['waiting', 'worker-1-0'])
-  assert.deepEqual(found('baseline'), ['old'])
+  assert.deepEqual(found('tooold'), ['old'])
   assert.deepEqual(found('vmnot'), [''])
   assert.equal(found('worker-1').length, 4)
   assert.deepEqual(found('absent'), [])

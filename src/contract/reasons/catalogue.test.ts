@@ -35,7 +35,7 @@ test('a reason of two groups has one class and one text', () => {
 test('a controller announces results and steps by Normal Events, everything else by Warnings', () => {
   assert.deepEqual(
     namesIn('node', reason => classOf(reason) === 'normal'),
-    ['AllInterfacesConfigured', 'ConfiguredByOlderAgent', 'Paused', 'InterfacesRetained'],
+    ['AllInterfacesConfigured', 'ConfiguredByOlderAgent', 'Paused'],
   )
   assert.deepEqual(
     namesIn('node', reason => classOf(reason) === 'progress'),
@@ -74,10 +74,10 @@ test('verdicts that need attention are those that degrade an OpenstackConfig', (
     'IndexInUse',
     'LimitReached',
     'MacNotUnique',
-    'VmNameInvalid',
-    'VmNameNotUnique',
     'PortInvalid',
     'SubnetNameReused',
+    'VmNameInvalid',
+    'VmNameNotUnique',
     'VmNotFound',
     'VmNotUnique',
   ])

@@ -212,9 +212,15 @@ export const nodeReasons = {
     ],
   },
   InterfacesRetained: {
-    class: 'normal',
-    en: ['The object was deleted. Its interfaces stay on the node.', nothingToDo.en],
-    ko: ['오브젝트가 삭제되었습니다. 인터페이스는 노드에 그대로 남아 있습니다.', nothingToDo.ko],
+    class: 'warning',
+    en: [
+      'The object was deleted. Its interfaces stay on the nodes.',
+      'Nothing to do if that was intended, or if another object took them over. To remove them, create the object again, with its CustomResourceDefinition if that is gone, and delete it.',
+    ],
+    ko: [
+      '오브젝트가 삭제되었습니다. 인터페이스는 노드에 그대로 남아 있습니다.',
+      '의도한 결과이거나 다른 오브젝트가 인터페이스를 이어받았으면 조치할 것이 없습니다. 제거하려면 오브젝트를, CustomResourceDefinition이 없어졌으면 함께 다시 생성한 뒤 오브젝트를 삭제하십시오.',
+    ],
   },
   Removing: {
     class: 'progress',

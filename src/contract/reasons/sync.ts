@@ -1,6 +1,7 @@
 /**
  * Reasons in the conditions and Events of an OpenstackConfig.
  */
+import { nodeReasons } from './node.ts'
 import { nothingToDo, type Reasons } from './reason.ts'
 
 export const syncReasons = {
@@ -213,17 +214,7 @@ export const syncReasons = {
       '클라우드를 확인하십시오. 제거를 승인하려면 메시지에 있는 명령을 실행하십시오.',
     ],
   },
-  InterfacesRetained: {
-    class: 'warning',
-    en: [
-      'The OpenstackConfig was deleted with its CustomResourceDefinition. Its interfaces stay on the nodes.',
-      'To remove them, create the CustomResourceDefinition and the object again, and delete the object.',
-    ],
-    ko: [
-      'OpenstackConfig가 CustomResourceDefinition과 함께 삭제되었습니다. 인터페이스는 노드에 그대로 남아 있습니다.',
-      '인터페이스를 제거하려면 CustomResourceDefinition과 오브젝트를 다시 생성한 뒤 오브젝트를 삭제하십시오.',
-    ],
-  },
+  InterfacesRetained: nodeReasons.InterfacesRetained,
   RemovalPending: {
     class: 'warning',
     en: [

@@ -31,7 +31,18 @@ export const retiredReasons: Readonly<Record<string, string>> = {
   Undone: 'nothing: no component reports it',
   VmGone: 'VmNotFound',
   'multinic.example.com/force-reconcile': 'multinic.io/force-reconcile',
-  'multinic.example.com/release-removals': 'multinic.io/release-removals',
+  ApiServerPath: 'CarriesApiServerRoute',
+  BeforeBaseline: 'PortTooOld',
+  DefaultRoute: 'CarriesDefaultRoute',
+  NameChanged: 'VmNameChanged',
+  NameInvalid: 'VmNameInvalid',
+  NameNotUnique: 'VmNameNotUnique',
+  NameUnknown: 'VmNameUnknown',
+  Released: 'InterfacesRetained',
+  StatusNotAllowed: 'PortStatusNotAllowed',
+  StepFailed: 'ApiServerError',
+  'multinic.example.com/release-removals': 'multinic.io/approve-removals',
+  'multinic.io/release-removals': 'multinic.io/approve-removals',
 }
 
 /** English phrases, as regular expressions. */

@@ -1,6 +1,6 @@
 # Made by `make generate` from scripts/image.ts. Do not edit.
 #
-#   docker build -t multinic-operator:latest [--target agent|controller|viola-test-api|inventory|operator] .
+#   docker build -t multinic-operator:latest [--target agent|controller|viola|inventory|operator] .
 #
 # BUILD_IMAGE is any image of Debian 12 with Node 24 and npm. Without access to the npm registry, mount an installed
 # node_modules (buildah build --volume "$PWD/node_modules:/src/node_modules:ro" …), or use `make images`.
@@ -31,7 +31,7 @@ FROM services AS controller
 ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--v8-pool-size=1","--no-parallel-scavenge","--invocation-count-for-turbofan=30000","/opt/multinic/multinic.mjs"]
 CMD ["controller"]
 
-FROM services AS viola-test-api
+FROM services AS viola
 CMD ["viola"]
 
 FROM services AS inventory

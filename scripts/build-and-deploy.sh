@@ -100,7 +100,7 @@ if [ -n "$registry" ]; then
     archive=$(archive_of "$1" "$arch")
     step skopeo copy "oci-archive:$archive:$2:$tag" "docker://$registry/$2:$tag"
   }
-  for name in multinic-operator multinic-controller multinic-viola-test-api; do push services "$name"; done
+  for name in multinic-operator multinic-controller multinic-viola; do push services "$name"; done
   push agent multinic-agent
 fi
 for node in $nodes; do

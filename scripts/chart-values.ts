@@ -307,7 +307,7 @@ export const chartValues: Group = {
       about: 'Viola API (management cluster). Writes node configs to the Biz clusters.',
       of: {
         enabled: flag(false, 'Install Viola.'),
-        image: image('multinic-viola-test-api'),
+        image: image('multinic-viola'),
         replicas: count(1, 'Number of replicas.', 1),
         settings: settingsOf('Settings, see docs/reference/viola-settings.md.', shapeOf(violaSettings.shape)),
         routingSecret: secretName(

@@ -125,7 +125,7 @@ export function rules(): Record<string, Record<string, unknown>> {
     networkAttachments: 'config/rbac/controller_network_attachments.yaml',
     operator: 'config/rbac/operator_role.yaml',
     operatorSecrets: 'config/rbac/operator_secrets_role.yaml',
-    viola: 'config/test/viola-test-api.yaml',
+    viola: 'config/viola/role.yaml',
   }
   return Object.fromEntries(
     Object.entries(from).map(([component, path]) => {

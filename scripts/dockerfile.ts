@@ -6,13 +6,7 @@ import { environmentOf } from './oci.ts'
 
 /** The images of each Dockerfile; without `--target` it builds the last one. */
 const dockerfiles = {
-  Dockerfile: [
-    'multinic-agent',
-    'multinic-controller',
-    'multinic-viola-test-api',
-    'multinic-inventory',
-    'multinic-operator',
-  ],
+  Dockerfile: ['multinic-agent', 'multinic-controller', 'multinic-viola', 'multinic-inventory', 'multinic-operator'],
   'Dockerfile.controller': ['multinic-controller'],
   'Dockerfile.agent': ['multinic-agent'],
   'Dockerfile.viola-test-api': ['multinic-viola-test-api'],

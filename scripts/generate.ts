@@ -35,12 +35,14 @@ import { referencePages } from './reference.ts'
 import { settingsPages } from './settings-pages.ts'
 import { readSoak, soakFiles } from './soak-page.ts'
 import { tokenAttackPages } from './token-attacks-page.ts'
+import { violaTestManifest } from './viola-manifests.ts'
 
 const header = '# Made by `make generate` from src/contract. Do not edit.\n'
 const files = new Map<string, string>()
 
 files.set('src/runtime/version.ts', versionFile())
 files.set('src/cli/doctor/component-rights.ts', componentRightsFile())
+files.set('config/test/viola-test-api.yaml', violaTestManifest())
 
 for (const kind of kinds) {
   const text = header + stringify(crdOf(kind), { lineWidth: 0, aliasDuplicateObjects: false })

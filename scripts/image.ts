@@ -57,6 +57,8 @@ export const recipes = {
     starts: {
       'multinic-operator': ['operator'],
       'multinic-controller': ['controller'],
+      'multinic-viola': ['viola'],
+      // The name of the test image in the documents of the Go version.
       'multinic-viola-test-api': ['viola'],
       'multinic-inventory': ['inventory'],
       multinic: [],

@@ -8,7 +8,7 @@ import type { MemoryLimit } from '../rigs/memory-limit.ts'
 
 const images = {
   operator: 'multinic-operator',
-  viola: 'multinic-viola-test-api',
+  viola: 'multinic-viola',
   inventory: 'multinic-inventory',
   controller: 'multinic-controller',
 }

@@ -127,9 +127,7 @@ test('with --registry, every image is pushed, and the chart pulls from that regi
     called
       .filter(line => line.startsWith('skopeo'))
       .map(line => line.replace(/.*-(arm64|amd64)\.tar:.* docker:/, '$1 ')),
-    ['operator', 'controller', 'viola-test-api', 'agent'].map(
-      name => `arm64 //registry.local/net/multinic-${name}:1.2.3`,
-    ),
+    ['operator', 'controller', 'viola', 'agent'].map(name => `arm64 //registry.local/net/multinic-${name}:1.2.3`),
   )
   assert.match(called.find(line => line.startsWith('helm')) ?? '', /global\.imageRegistry=registry\.local\/net/)
 })

@@ -122,6 +122,7 @@ test('controller M10: the chart admits the agent Jobs of its own settings and no
 test('every Pod of the kustomizations meets Pod Security restricted', async () => {
   for (const args of [
     ['--kustomize', join(root, 'config/default')],
+    ['--kustomize', join(root, 'config/viola')],
     ['--filename', join(root, 'config/test/viola-test-api.yaml')],
   ]) {
     const applied = await kubectl('apply', '--server-side', '--dry-run=server', ...args)

@@ -73,7 +73,7 @@ test('the chart gives the permissions of config/, of which other tests remove ea
   const files = {
     'multinic-operator': 'rbac/operator_role.yaml',
     'multinic-agent-controller': 'rbac/controller_role.yaml',
-    'viola-api': 'test/viola-test-api.yaml',
+    'viola-api': 'viola/role.yaml',
     'multinic-provider-writer': 'rbac/access_roles.yaml',
   }
   for (const [role, file] of Object.entries(files)) {

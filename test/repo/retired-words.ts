@@ -31,6 +31,11 @@ export const retiredReasons: Readonly<Record<string, string>> = {
   Undone: 'nothing: no component reports it',
   VmGone: 'VmNotFound',
   'multinic.example.com/force-reconcile': 'multinic.io/force-reconcile',
+  'multinic.example.com/release-removals': 'multinic.io/approve-removals',
+}
+
+/** Later ones, which the inventory does not rename in what it stored. */
+export const replacedReasons: Readonly<Record<string, string>> = {
   ApiServerPath: 'CarriesApiServerRoute',
   BeforeBaseline: 'PortTooOld',
   DefaultRoute: 'CarriesDefaultRoute',
@@ -41,7 +46,6 @@ export const retiredReasons: Readonly<Record<string, string>> = {
   Released: 'InterfacesRetained',
   StatusNotAllowed: 'PortStatusNotAllowed',
   StepFailed: 'ApiServerError',
-  'multinic.example.com/release-removals': 'multinic.io/approve-removals',
   'multinic.io/release-removals': 'multinic.io/approve-removals',
 }
 

@@ -70,8 +70,8 @@ const verdicts = [
 
 test('verdicts are grouped by reason, in the order of the alphabet', () => {
   assert.deepEqual(byReason(verdicts), [
-    { reason: 'PortTooOld', count: 2, portIds: ['p2', 'p3'] },
     { reason: 'PortStatusNotAllowed', count: 1, portIds: ['p1'] },
+    { reason: 'PortTooOld', count: 2, portIds: ['p2', 'p3'] },
     { reason: 'VmNotFound', count: 1, portIds: [] },
   ])
   assert.equal(byReason(verdicts), byReason(verdicts), 'the same verdicts are grouped once')

@@ -3,7 +3,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 KUBECTL ?= kubectl
 IMG ?= multinic-operator:latest
-.PHONY: help up down status tour test e2e vm check bench growth guard mutate flaky nightly chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
+.PHONY: help up down status tour test e2e vm check bench growth guard mutate judge flaky nightly chaos soak figures pictures generate build images images-load release install-packages install-tools install uninstall deploy undeploy fmt
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ growth: install-packages install-tools ## measure growth from 10 to 20,000 nodes
 
 mutate: install-packages dist/mutation/tool/.installed ## mutation test: change the code that decides and list the changes that no unit test notices; ONLY=operator/plan, SINCE=commit
 	@node_modules/.bin/node scripts/mutate.ts
+
+judge: install-packages install-tools ## show that a refactoring changes no behaviour: operator and agent of SINCE=commit and of this tree get the same answers and faults; SEEDS=24, OPERATIONS=300, ONLY=operator or agent
+	@node_modules/.bin/node test/judge/main.ts
 
 flaky: install-packages install-tools ## run each new or changed test file 20 times on busy processors; SINCE=commit, ONLY=word, TIMES=20, E2E=1
 	@node_modules/.bin/node scripts/flaky.ts

@@ -51,13 +51,7 @@ export async function startNotifications(
     unconfirmed.add(sending)
   }
 
-  let before = snapshotOf(cloudState)
-  cloudState.onPortsChange(() => {
-    const now = snapshotOf(cloudState)
-    const notifications = notificationsFor(cloudState, before, now)
-    before = now
-    for (const notification of notifications) intercept(notification, send)
-  })
+  onNotification(cloudState, notification => intercept(notification, send))
   await connection.onConnect(20_000)
   // Declare the exchanges now: a consumer may bind to them before the first notification.
   await connection.acquire().then(async channel => {
@@ -73,6 +67,17 @@ export async function startNotifications(
       connection.unsafeDestroy()
     },
   }
+}
+
+/** Calls the listener with each notification that a change of the cloud state causes. */
+export function onNotification(cloudState: CloudState, listener: (notification: Notification) => void): void {
+  let before = snapshotOf(cloudState)
+  cloudState.onPortsChange(() => {
+    const now = snapshotOf(cloudState)
+    const notifications = notificationsFor(cloudState, before, now)
+    before = now
+    for (const notification of notifications) listener(notification)
+  })
 }
 
 interface Snapshot {

@@ -74,7 +74,8 @@ function whole(text: () => string | Buffer): Notification {
 export async function startHostileBus(): Promise<HostileBus> {
   const cases = new Map<string, { notification: Notification; handled: PromiseWithResolvers<void> }>()
   const sockets = new Set<Socket>()
-  const server = createServer(socket => {
+  // The frames of a message are small: with Nagle's algorithm the second would wait for the acknowledgement of the first.
+  const server = createServer({ noDelay: true }, socket => {
     sockets.add(socket)
     socket.on('error', () => {}).once('close', () => sockets.delete(socket))
     serveBus(socket, name => cases.get(name))

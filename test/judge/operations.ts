@@ -37,9 +37,6 @@ export interface Player {
   play(): Promise<string>
 }
 
-/** What an operation was about. */
-type Text = string | void
-
 const serverNames = ['worker-1', 'worker-2', 'worker-3', 'worker-4', 'worker-5'] as const
 const configNames = ['main', 'selected'] as const
 const namespace = clusterNamespaces[0]
@@ -167,7 +164,7 @@ export function createPlayer(world: World, seed: number): Player {
     return key
   }
 
-  const operations: Record<string, [weight: number, act: () => Text | Promise<Text>]> = {
+  const operations: Record<string, [weight: number, act: () => unknown]> = {
     'attach a port': [
       14,
       () => {
@@ -392,7 +389,7 @@ export function createPlayer(world: World, seed: number): Player {
   }
   const total = Object.values(operations).reduce((sum, [weight]) => sum + weight, 0)
 
-  function draw(): [string, () => Text | Promise<Text>] {
+  function draw(): [string, () => unknown] {
     let at = random() * total
     for (const [name, [weight, act]] of Object.entries(operations)) {
       at -= weight
@@ -431,7 +428,7 @@ export function createPlayer(world: World, seed: number): Player {
         await world.start()
       }
       await world.pass(1_000)
-      return `${name}${detail ? `: ${detail}` : ''}, then ${ms} ms`
+      return `${name}${typeof detail === 'string' ? `: ${detail}` : ''}, then ${ms} ms`
     },
   }
 }

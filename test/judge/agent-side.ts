@@ -16,18 +16,16 @@ import type { Host } from '../../src/agent/host.ts'
 import type { runAgent } from '../../src/agent/main.ts'
 import type { AgentInput } from '../../src/contract/agent-input.ts'
 import { silent } from '../../src/telemetry/log.ts'
-import { indexesOf } from '../support/random.ts'
 import { advance, nextDue, turn } from './clock.ts'
 import type { Step } from './compare.ts'
+import { drawsOf, type Operations } from './draws.ts'
 import type { Sent } from './recorder.ts'
 
 const [tree = '', seed = '1', count = '1', file = ''] = process.argv.slice(2)
 const { runAgent: run } = (await import(join(tree, 'src/agent/main.ts'))) as { runAgent: typeof runAgent }
 const dir = mkdtempSync(join(tmpdir(), 'multinic-judge-'))
-const random = indexesOf(Number(seed))
-const below = (limit: number) => Math.floor(random() * limit)
-const pick = <T>(all: readonly T[]): T => all[below(all.length)] as T
-const chance = (probability: number) => random() < probability
+const draws = drawsOf(Number(seed))
+const { below, pick, chance } = draws
 
 const directories = ['etc/netplan', 'etc/systemd/network', 'etc/sysctl.d', 'etc/udev/rules.d', 'etc/multinic']
 const moreDirectories = ['etc/systemd/system', 'var/lib/multinic', 'host', 'dev', 'sys/class/dmi/id']
@@ -203,7 +201,7 @@ const next = () => {
   return wanted
 }
 const ours = () => namespace.devices.filter(({ macAddress }) => macAddress.startsWith('fa:16:3e:00'))
-const operations: Record<string, [weight: number, act: () => unknown]> = {
+const operations: Operations = {
   apply: [8, () => agent({ interfaces: next() })],
   'apply again': [4, () => agent({ interfaces: wanted })],
   'kill an apply': [6, () => agent({ interfaces: next() }, 1 + below(40), 'kill')],
@@ -245,17 +243,11 @@ const operations: Record<string, [weight: number, act: () => unknown]> = {
     },
   ],
 }
-const total = Object.values(operations).reduce((sum, [weight]) => sum + weight, 0)
-
 const steps: Step[] = []
 try {
   for (const index of [0, 1, 2]) plugNumber(namespace, macOf(index))
   for (let step = 0; step < Number(count); step++) {
-    let at = random() * total
-    const [operation, [, act]] = Object.entries(operations).find(([, [weight]]) => (at -= weight) < 0) ?? [
-      '',
-      [0, () => {}],
-    ]
+    const [operation, act] = draws.operation(operations)
     await act()
     await advance(Date.now() + 1_000)
     await state()

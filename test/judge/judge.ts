@@ -26,7 +26,7 @@ export interface Trial {
 }
 
 const maxPrinted = 5
-const programs: Record<Part, string> = { operator: 'side.ts', agent: 'agent-side.ts' }
+const programs: Record<Part, string> = { operator: 'operator-side.ts', agent: 'agent-side.ts' }
 
 /** The differences of all seeds. Throws if a side cannot play. */
 export async function judge({

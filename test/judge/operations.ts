@@ -1,22 +1,8 @@
 /**
- * What happens to a judged operator: changes of the cloud, of objects and of nodes, faults, restarts and kills, and how long
- * each lasts. Drawn from the seed and from what the judge itself did, never from what the operator did.
+ * What happens to a judged operator: changes of the cloud (cloud-operations.ts), of objects and of nodes, faults, restarts and
+ * kills, and how long each lasts. Drawn from the seed and from what the judge itself did, never from what the operator did.
  */
-import {
-  addPort,
-  addServer,
-  addSubnet,
-  type CloudState,
-  noFaults,
-  type Port,
-  removePort,
-  removeServer,
-  type Server,
-  type Service,
-  type Subnet,
-  services,
-  setPortStatus,
-} from '../../sandbox/cloud/state.ts'
+import { noFaults } from '../../sandbox/cloud/state.ts'
 import { openstackConfigFor } from '../../sandbox/lifecycle/install.ts'
 import { type NodeConfigStatus, nodeConfigs } from '../../src/contract/node-config.ts'
 import {
@@ -27,8 +13,9 @@ import {
 import { isNotFound } from '../../src/kube/errors.ts'
 import { nodes, secrets } from '../../src/kube/resources.ts'
 import { readyNode } from '../support/controller-scale.ts'
-import { indexesOf } from '../support/random.ts'
-import { clusterIds, clusterNamespaces, type World } from './world.ts'
+import { createCloudOperations, serverNames } from './cloud-operations.ts'
+import { drawsOf, type Operations } from './draws.ts'
+import { clusterIds, clusterNamespaces, type JudgedOperator } from './judged-operator.ts'
 
 export interface Player {
   /** Creates the first objects. */
@@ -37,68 +24,16 @@ export interface Player {
   play(): Promise<string>
 }
 
-const serverNames = ['worker-1', 'worker-2', 'worker-3', 'worker-4', 'worker-5'] as const
 const configNames = ['main', 'selected'] as const
 const namespace = clusterNamespaces[0]
-const maxPortsPerServer = 4
 const settings = { pollFastInterval: '1s', pollSlowInterval: '4s', pollErrorInterval: '1s', pollFastWindow: '10s' }
 
-export function createPlayer(world: World, seed: number): Player {
-  const { cloudState, cloud, kube, recorder } = world
-  const random = indexesOf(seed)
-  const below = (limit: number) => Math.floor(random() * limit)
-  const pick = <T>(all: readonly T[]): T => all[below(all.length)] as T
-  const chance = (probability: number) => random() < probability
-  let [ids, hosts] = [0, 10]
-  /** Not random: the numbers of a run are the same whatever the operator does. */
-  const newId = () =>
-    `${(++ids).toString(16).padStart(8, '0')}-0000-4000-8000-${(seed * 65_536 + ids).toString(16).padStart(12, '0')}`
-
-  function identified<T extends { id: string }>(all: Map<string, T>, one: T): T {
-    all.delete(one.id)
-    Object.assign(one, { id: newId() })
-    all.set(one.id, one)
-    return one
-  }
-
-  function newSubnet(name: string): Subnet {
-    const subnet = addSubnet(cloudState, { name, cidr: `10.${cloudState.subnets.size}.0.0/24`, mtu: 1500 })
-    const network = cloudState.networks.get(subnet.networkId)
-    if (network) subnet.networkId = identified(cloudState.networks, network).id
-    return identified(cloudState.subnets, subnet)
-  }
-
-  function newServer(name: string): Server {
-    const server = identified(cloudState.servers, addServer(cloudState, name))
-    if (chance(0.5)) server.tags = ['multinic']
-    return server
-  }
-
-  const newAddress = ({ cidr, id: subnetId }: Subnet) => {
-    hosts = hosts >= 250 ? 10 : hosts + 1
-    return { subnetId, ipAddress: cidr.replace('0/24', String(hosts)) }
-  }
-
-  function attach(server: Server, subnet: Subnet): Port {
-    const macAddress = `fa:16:3e:${[16, 8, 0].map(shift => (((ids + 1) >> shift) & 255).toString(16).padStart(2, '0')).join(':')}`
-    const port = identified(cloudState.ports, addPort(cloudState, { server, subnet, macAddress }))
-    Object.assign(port, { fixedIps: [newAddress(subnet)], status: chance(0.8) ? 'ACTIVE' : 'DOWN' })
-    cloudState.emitPortsChange()
-    return port
-  }
-
-  const servers = () => [...cloudState.servers.values()]
-  const subnets = () => [...cloudState.subnets.values()]
-  const ports = () => [...cloudState.ports.values()].filter(({ deviceId }) => deviceId !== '')
-  const changed = (port: Port, more: Partial<Port>) => {
-    Object.assign(port, more, { revision: port.revision + 1, updatedAt: cloudState.now() })
-    cloudState.emitPortsChange()
-    return port.id
-  }
-  const withPort = (act: (port: Port) => string) => {
-    const all = ports()
-    return all.length === 0 ? 'no port' : act(pick(all))
-  }
+export function createPlayer(judged: JudgedOperator, seed: number): Player {
+  const { cloudState, kube, recorder } = judged
+  const draws = drawsOf(seed)
+  const { below, pick, chance } = draws
+  const inCloud = createCloudOperations(judged, draws, seed)
+  const { servers, subnets, ports, newId } = inCloud
   const ignoringMissing = async (work: Promise<unknown>) => {
     try {
       await work
@@ -164,80 +99,8 @@ export function createPlayer(world: World, seed: number): Player {
     return key
   }
 
-  const operations: Record<string, [weight: number, act: () => unknown]> = {
-    'attach a port': [
-      14,
-      () => {
-        const free = servers().filter(
-          ({ id }) => ports().filter(port => port.deviceId === id).length < maxPortsPerServer,
-        )
-        return free.length === 0 ? 'all servers are full' : attach(pick(free), pick(subnets())).id
-      },
-    ],
-    'detach a port': [
-      5,
-      () =>
-        withPort(port => {
-          if (chance(0.5)) return changed(port, { deviceId: '', deviceOwner: '' })
-          removePort(cloudState, port.id)
-          return port.id
-        }),
-    ],
-    'move a port': [3, () => withPort(port => changed(port, { deviceId: pick(servers()).id }))],
-    'change the status of a port': [
-      4,
-      () =>
-        withPort(({ id }) => {
-          setPortStatus(cloudState, id, pick(['ACTIVE', 'DOWN', 'BUILD']))
-          return id
-        }),
-    ],
-    'change the address of a port': [
-      3,
-      () => withPort(port => changed(port, { fixedIps: [newAddress(pick(subnets()))] })),
-    ],
-    'add an address': [
-      2,
-      () => withPort(port => changed(port, { fixedIps: [...port.fixedIps, newAddress(pick(subnets()))].slice(0, 4) })),
-    ],
-    'add an address pair': [
-      2,
-      () => withPort(port => changed(port, { allowedAddressPairs: [`10.9.${below(9)}.0/24`] })),
-    ],
-    'change a subnet': [
-      3,
-      () => {
-        const subnet = pick(subnets())
-        const network = cloudState.networks.get(subnet.networkId)
-        if (chance(0.3)) subnet.gatewayIp = pick([null, subnet.cidr.replace('0/24', '1')])
-        else if (chance(0.5))
-          subnet.hostRoutes = [{ destination: `192.168.${below(9)}.0/24`, nexthop: subnet.cidr.replace('0/24', '2') }]
-        else if (network) network.mtu = pick([1400, 1500, 9000])
-        cloudState.emitPortsChange()
-        return subnet.name
-      },
-    ],
-    'change a server': [
-      2,
-      () => {
-        const server = pick(servers())
-        if (chance(0.4)) server.name = pick(serverNames)
-        else if (chance(0.5)) server.tags = server.tags.length > 0 ? [] : ['multinic']
-        else server.status = pick(['ACTIVE', 'SHUTOFF', 'ERROR'])
-        cloudState.emitPortsChange()
-        return `${server.id} ${server.name}`
-      },
-    ],
-    'replace a server': [
-      1,
-      () => {
-        const { id, name } = pick(servers())
-        removeServer(cloudState, id)
-        const { id: next } = newServer(name)
-        cloudState.emitPortsChange()
-        return `${id} by ${next}`
-      },
-    ],
+  const operations: Operations = {
+    ...inCloud.operations,
     'edit an object': [
       4,
       async () => {
@@ -272,9 +135,12 @@ export function createPlayer(world: World, seed: number): Player {
     ],
     'approve removals': [
       5,
-      () => annotate(pick(configNames), openstackConfigAnnotations.releaseRemovals, `release-${++ids}`),
+      () => annotate(pick(configNames), openstackConfigAnnotations.releaseRemovals, `release-${newId()}`),
     ],
-    'force a sync': [2, () => annotate(pick(configNames), openstackConfigAnnotations.forceReconcile, `force-${++ids}`)],
+    'force a sync': [
+      2,
+      () => annotate(pick(configNames), openstackConfigAnnotations.forceReconcile, `force-${newId()}`),
+    ],
     renumber: [
       2,
       () => {
@@ -284,7 +150,7 @@ export function createPlayer(world: World, seed: number): Player {
             const nodeName = cloudState.servers.get(deviceId)?.name
             return nodeName ? [{ nodeName, portId, to: `multinic${below(10)}` }] : []
           })
-        return annotate('main', openstackConfigAnnotations.renumber, JSON.stringify({ requestedAt: `${++ids}`, moves }))
+        return annotate('main', openstackConfigAnnotations.renumber, JSON.stringify({ requestedAt: newId(), moves }))
       },
     ],
     'report Configured': [10, () => report('Configured')],
@@ -303,46 +169,6 @@ export function createPlayer(world: World, seed: number): Player {
       1,
       () => setKey(chance(0.4) ? 'wrong-key-012345' : cloudState.provider.encryptKey),
     ],
-    'the cloud answers badly': [
-      8,
-      () => {
-        const kind = pick([
-          'failing',
-          'unauthorized',
-          'throttled',
-          'garbled',
-          'truncated',
-          'empty',
-          'slow',
-          'silent',
-        ] as const)
-        const service: Service = pick(services)
-        cloudState.faults[kind] = [service]
-        return `${service} ${kind}`
-      },
-    ],
-    'the cloud is set up badly': [
-      2,
-      () => {
-        const change = pick<Partial<CloudState['faults']>>([
-          { roleLost: true },
-          { pageLimit: 2 },
-          { clockAheadSeconds: 600 },
-        ])
-        Object.assign(cloudState.faults, change)
-        return JSON.stringify(change)
-      },
-    ],
-    'tokens are revoked': [1, async () => cloud.revokeTokens()],
-    'notifications get lost': [
-      3,
-      () => {
-        const fault = pick(['lost', 'duplicated', 'reordered'] as const)
-        cloudState.faults.notifications = [fault]
-        return fault
-      },
-    ],
-    'the message bus breaks': [2, world.breakBus],
     'a service fails': [
       8,
       () => {
@@ -363,10 +189,10 @@ export function createPlayer(world: World, seed: number): Player {
     restart: [
       2,
       async () => {
-        await world.stop()
+        await judged.stop()
         const ms = chance(0.2) ? 660_000 : 100
-        await world.pass(ms)
-        await world.start()
+        await judged.pass(ms)
+        await judged.start()
         return `after ${ms} ms`
       },
     ],
@@ -381,23 +207,12 @@ export function createPlayer(world: World, seed: number): Player {
           /^inventory/,
         ])
         const trigger = { write, when: pick(['before', 'after'] as const) }
-        recorder.trigger = { ...trigger, fire: world.kill }
+        recorder.trigger = { ...trigger, fire: judged.kill }
         return `${trigger.when} ${write}`
       },
     ],
     wait: [4, () => {}],
   }
-  const total = Object.values(operations).reduce((sum, [weight]) => sum + weight, 0)
-
-  function draw(): [string, () => unknown] {
-    let at = random() * total
-    for (const [name, [weight, act]] of Object.entries(operations)) {
-      at -= weight
-      if (at < 0) return [name, act]
-    }
-    return ['wait', () => {}]
-  }
-
   function endFaults(): void {
     Object.assign(cloudState.faults, noFaults)
     recorder.faults.clear()
@@ -405,29 +220,29 @@ export function createPlayer(world: World, seed: number): Player {
 
   return {
     async begin() {
-      for (const name of ['storage', 'backup', 'other']) newSubnet(name)
+      for (const name of ['storage', 'backup', 'other']) inCloud.newSubnet(name)
       for (const name of serverNames.slice(0, 4)) {
-        const server = newServer(name)
+        const server = inCloud.newServer(name)
         await kube.create(nodes, readyNode(name, server.id))
-        attach(server, pick(subnets()))
+        inCloud.attach(server, pick(subnets()))
       }
-      await world.start()
+      await judged.start()
       for (const name of configNames) await create(name)
-      await world.pass(5_000)
+      await judged.pass(5_000)
     },
     async play() {
       if (chance(0.4)) endFaults()
-      const [name, act] = draw()
+      const [name, act] = draws.operation(operations)
       const detail = await act()
       const ms = chance(0.02) ? 20_000 : chance(0.001) ? 660_000 : 200 + below(2_800)
-      await world.pass(ms)
+      await judged.pass(ms)
       recorder.trigger = undefined
-      if (!world.isRunning()) await world.start()
+      if (!judged.isRunning()) await judged.start()
       else if (name === 'kill') {
-        world.kill()
-        await world.start()
+        judged.kill()
+        await judged.start()
       }
-      await world.pass(1_000)
+      await judged.pass(1_000)
       return `${name}${typeof detail === 'string' ? `: ${detail}` : ''}, then ${ms} ms`
     },
   }

@@ -36,7 +36,7 @@ const otherNamespace = 'other-cluster'
 export const clusterNamespaces = [sandboxNamespace, otherNamespace] as const
 const clock = new URL('./clock.ts', import.meta.url).href
 
-export interface World extends AsyncDisposable {
+export interface JudgedOperator extends AsyncDisposable {
   cloudState: CloudState
   cloud: Cloud
   /** Of the judge: what it does is not recorded. */
@@ -56,7 +56,7 @@ export interface World extends AsyncDisposable {
 const [quietRounds, unansweredRounds, maxRounds] = [10, 300, 200_000]
 const dead: Pong = { busy: false, next: Number.POSITIVE_INFINITY }
 
-export async function startWorld(root: string, dir: string): Promise<World> {
+export async function startJudgedOperator(root: string, dir: string): Promise<JudgedOperator> {
   await using stack = new AsyncDisposableStack()
   const recorder = stack.use(createRecorder())
   const cloudState = createCloudState()

@@ -135,7 +135,7 @@ export function createPlayer(judged: JudgedOperator, seed: number): Player {
     ],
     'approve removals': [
       5,
-      () => annotate(pick(configNames), openstackConfigAnnotations.releaseRemovals, `release-${newId()}`),
+      () => annotate(pick(configNames), openstackConfigAnnotations.approveRemovals, `release-${newId()}`),
     ],
     'force a sync': [
       2,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need on a Debian or Ubuntu machine, if it is missing. Starts no service.
 #
-#   provision.sh base         for `make test`: network tools, and an old kubectl
+#   provision.sh base         for `make test`: network tools
 #   provision.sh daemons      for `make e2e`: base, and netplan, NetworkManager, systemd, udev, busybox
 #   provision.sh kubernetes   for `make e2e`: base, and a Kubernetes cluster (from apt, and built with Go)
 #   provision.sh cni          for `make e2e` and `make vm`: base, and Multus and CNI plugins (built with Go)
@@ -144,22 +144,6 @@ if [ -n "$builder" ] && ! "$builder" --check >/dev/null 2>&1; then
   "$here/progress.sh" "building $group (once per version)" "$builder"
 fi
 
-# Users have Debian's kubectl, which is years old, so the tests run it against the API of the sandbox. It is stored outside
-# the tree and does not replace the installed kubectl. Without the package (Ubuntu), the tests use the installed kubectl.
-old_kubectl=${XDG_CACHE_HOME:-$HOME/.cache}/multinic/kubectl-debian
-if [ "$group" = base ] && [ ! -x "$old_kubectl/kubectl" ] && command -v apt-get >/dev/null; then
-  work=$(mktemp -d)
-  chmod 755 "$work"
-  fetch() { (cd "$work" && "$here/progress.sh" 'fetching an old kubectl for the tests' \
-    apt-get download --quiet kubernetes-client); }
-  if { fetch || { update_once && fetch; }; } && dpkg-deb --extract "$work"/kubernetes-client_*.deb "$work"; then
-    mkdir -p "$old_kubectl"
-    mv "$work/usr/bin/kubectl" "$old_kubectl/kubectl"
-  else
-    echo "provision.sh: package kubernetes-client is not available: skipping the tests with an old kubectl" >&2
-  fi
-  rm -rf "$work"
-fi
 if [ "$group" = prometheus ]; then "$here/progress.sh" 'preparing promtool' "$here/../test/rigs/prometheus/fetch.sh"; fi
 if [ "$group" = grafana ]; then "$here/progress.sh" 'preparing the schema of dashboards' "$here/../test/rigs/grafana/fetch.sh"; fi
 if [ "$group" = vm ]; then

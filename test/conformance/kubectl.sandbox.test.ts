@@ -2,18 +2,17 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { eventually } from '../support/eventually.ts'
 import { startSimulated } from './kube/simulated.ts'
-import { quickKubectl } from './kubectl/binaries.ts'
+import { findKubectl, hasKubectl } from './kubectl/binaries.ts'
 import { jobText, startSession } from './kubectl/session.ts'
 import { kubectlConformance } from './kubectl.ts'
 
-const found = quickKubectl()
-if (!found) {
+if (!hasKubectl()) {
   test('kubectl', t => {
-    t.diagnostic('kubectl not found, nothing tested; as root: scripts/provision.sh base')
+    t.diagnostic('kubectl not found, nothing tested; as root: scripts/provision.sh kubernetes')
     t.skip('no kubectl')
   })
 } else {
-  const { name, path } = found
+  const { name, path } = findKubectl()
   kubectlConformance(`${name} on the simulated Kubernetes API server`, path, startSimulated)
 
   describe(`${name} and Pod logs`, () => {

@@ -1,6 +1,5 @@
 /**
- * Conformance suite for kubectl. The simulated API server and a real kube-apiserver must both pass it, with the current kubectl and
- * with an old one.
+ * Conformance suite for kubectl. The simulated API server and a real kube-apiserver must both pass it.
  */
 import { after, before, describe } from 'node:test'
 import { applyCases } from './kubectl/apply.ts'

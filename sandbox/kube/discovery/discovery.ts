@@ -1,5 +1,5 @@
 /**
- * Discovery: API groups and resources as separate documents and as aggregated discovery.
+ * Discovery: API groups and resources as separate documents, without the aggregated form: clients fall back to these.
  */
 
 import { reviews } from '../access/reviews.ts'
@@ -105,52 +105,4 @@ function subresources(kind: Kind, version: KindVersion): [string, string[]][] {
   if (kind.group === '' && kind.kind === 'Pod') found.push(['log', ['get']])
   if (kind.group === '' && kind.kind === 'Namespace') found.push(['finalize', ['update']])
   return found
-}
-
-/** Aggregated discovery of the core group (`/api`) or of all other groups (`/apis`). */
-export function aggregated(kinds: readonly Kind[], core: boolean, version: string): Fields {
-  const groups = servedGroups(kinds).filter(served => (served.group === '') === core)
-  return {
-    kind: 'APIGroupDiscoveryList',
-    apiVersion: `apidiscovery.k8s.io/${version}`,
-    metadata: {},
-    items: groups.map(({ group, versions }) => ({
-      metadata: { name: group, creationTimestamp: null },
-      versions: versions.map(name => ({
-        version: name,
-        freshness: 'Current',
-        resources: [...servedIn(kinds, group, name).map(discovered), ...discoveredReviews(group)],
-      })),
-    })),
-  }
-}
-
-function discovered([kind, version]: [Kind, KindVersion]): Fields {
-  const responseKind = { group: kind.group, version: version.name, kind: kind.kind }
-  return {
-    resource: kind.plural,
-    responseKind,
-    scope: kind.namespaced ? 'Namespaced' : 'Cluster',
-    singularResource: kind.singular,
-    verbs: kind.terminating ? terminatingVerbs : verbs,
-    ...(kind.shortNames.length > 0 && { shortNames: kind.shortNames }),
-    ...(kind.categories.length > 0 && { categories: kind.categories }),
-    subresources: subresources(kind, version).map(([subresource, itsVerbs]) => ({
-      subresource,
-      responseKind,
-      verbs: itsVerbs,
-    })),
-  }
-}
-
-function discoveredReviews(group: string): Fields[] {
-  return reviews
-    .filter(review => review.group === group)
-    .map(({ plural, kind, namespaced }) => ({
-      resource: plural,
-      responseKind: { group, version: 'v1', kind },
-      scope: namespaced ? 'Namespaced' : 'Cluster',
-      singularResource: kind.toLowerCase(),
-      verbs: ['create'],
-    }))
 }

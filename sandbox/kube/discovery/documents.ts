@@ -4,10 +4,9 @@
 
 import { noSuchPath } from '../api-errors.ts'
 import type { Cluster } from '../cluster.ts'
-import type { ResponseFormat } from '../http/requests.ts'
-import { aggregated, apiVersions, groupDocument, groupList, resourceList } from './discovery.ts'
+import type { Fields } from '../json.ts'
+import { apiVersions, groupDocument, groupList, resourceList } from './discovery.ts'
 import { openApiDocument, openApiIndex } from './openapi.ts'
-import { openApiV2 } from './openapi-v2.ts'
 
 export const serverVersion = {
   major: '1',
@@ -21,39 +20,25 @@ export const serverVersion = {
   platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
 }
 
-export interface Document {
-  text: string | Buffer
-  type?: string
-}
-
 /** The document at a path; undefined for paths of objects. */
-export function documentAt(steps: readonly string[], form: ResponseFormat, cluster: Cluster): Document | undefined {
+export function documentAt(steps: readonly string[], cluster: Cluster): Fields | undefined {
   const [root, ...rest] = steps
   if (root === 'openapi') return openApi(rest, cluster)
   const isCore = root === 'api'
   if ((!isCore && root !== 'apis') || steps.length > (isCore ? 2 : 3)) return undefined
   const kinds = cluster.kinds.all()
-  if (form.as === 'aggregated' && rest.length === 0) {
-    return {
-      text: JSON.stringify(aggregated(kinds, isCore, form.version)),
-      type: `application/json;g=apidiscovery.k8s.io;v=${form.version};as=APIGroupDiscoveryList`,
-    }
-  }
-  if (rest.length === 0) return { text: JSON.stringify(isCore ? apiVersions() : groupList(kinds)) }
+  if (rest.length === 0) return isCore ? apiVersions() : groupList(kinds)
   const [group = '', version] = isCore ? ['', ...rest] : rest
   const found = version === undefined ? groupDocument(kinds, group) : resourceList(kinds, group, version)
   if (!found) throw noSuchPath()
-  return { text: JSON.stringify(found) }
+  return found
 }
 
-function openApi([edition, ...rest]: readonly string[], { kinds, store }: Cluster): Document {
-  if (edition === 'v2') {
-    return { text: openApiV2(kinds.all()), type: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf' }
-  }
+function openApi([edition, ...rest]: readonly string[], { kinds, store }: Cluster): Fields {
   if (edition !== 'v3') throw noSuchPath()
-  if (rest.length === 0) return { text: JSON.stringify(openApiIndex(kinds.all(), store.version())) }
+  if (rest.length === 0) return openApiIndex(kinds.all(), store.version())
   const [group = '', version = ''] = rest[0] === 'api' ? ['', rest[1]] : rest.slice(1)
   const document = openApiDocument(kinds.all(), group, version)
   if (!document) throw noSuchPath()
-  return { text: JSON.stringify(document) }
+  return document
 }

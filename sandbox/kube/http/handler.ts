@@ -65,8 +65,8 @@ async function handle(options: HandlerOptions, request: IncomingMessage, respons
   const { kinds, store } = options.cluster
   const user = userOf(request.headers, holder.user)
   const steps = path.split('/').filter(step => step !== '')
-  const { text, type } = documentAt(steps, context.format, options.cluster) ?? {}
-  if (text !== undefined) return send(response, 200, type ? text : `${text}\n`, type)
+  const document = documentAt(steps, options.cluster)
+  if (document) return sendJson(response, 200, document)
   const review = reviewAt(steps)
   if (review) {
     if (request.method !== 'POST') throw methodNotAllowed()
@@ -237,7 +237,7 @@ function sendJson(response: ServerResponse, code: number, body: unknown): void {
   send(response, code, `${JSON.stringify(body)}\n`)
 }
 
-function send(response: ServerResponse, code: number, text: string | Buffer, type = 'application/json'): void {
+function send(response: ServerResponse, code: number, text: string, type = 'application/json'): void {
   response.writeHead(code, {
     'content-type': type,
     'content-length': Buffer.byteLength(text),

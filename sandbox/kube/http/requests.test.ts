@@ -46,33 +46,18 @@ const table = 'application/json;as=Table;v=v1;g=meta.k8s.io'
 const formats: Record<string, [accept: string, query: string, format: ReturnType<typeof responseFormat>]> = {
   'kubectl get': [
     `${table},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json`,
-    '',
-    { as: 'table', version: 'v1', include: 'Metadata', type: 'json' },
-  ],
-  'kubectl get of an old kubectl': [
-    'application/json;as=Table;v=v1beta1;g=meta.k8s.io, application/json',
     'includeObject=Object',
-    { as: 'table', version: 'v1beta1', include: 'Object', type: 'json' },
+    { as: 'table', wholeObjects: true, type: 'json' },
   ],
-  'plain JSON': ['application/json', '', { as: 'plain', version: 'v1', include: 'Metadata', type: 'json' }],
+  'plain JSON': ['application/json', '', { as: 'plain', wholeObjects: false, type: 'json' }],
   'protobuf first': [
     'application/vnd.kubernetes.protobuf,application/json',
     '',
-    { as: 'plain', version: 'v1', include: 'Metadata', type: 'json' },
+    { as: 'plain', wholeObjects: false, type: 'json' },
   ],
-  discovery: [
-    'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json',
-    '',
-    { as: 'aggregated', version: 'v2', include: 'Metadata', type: 'json' },
-  ],
-  'metadata only': [
-    'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io',
-    '',
-    { as: 'partial', version: 'v1', include: 'Metadata', type: 'json' },
-  ],
-  YAML: ['application/yaml', '', { as: 'plain', version: 'v1', include: 'Metadata', type: 'yaml' }],
-  'an unsupported type': ['text/html', '', { as: 'plain', version: 'v1', include: 'Metadata', type: undefined }],
-  'no Accept header': ['', '', { as: 'plain', version: 'v1', include: 'Metadata', type: 'json' }],
+  YAML: ['application/yaml', '', { as: 'plain', wholeObjects: false, type: 'yaml' }],
+  'an unsupported type': ['text/html', '', { as: 'plain', wholeObjects: false, type: undefined }],
+  'no Accept header': ['', '', { as: 'plain', wholeObjects: false, type: 'json' }],
 }
 
 for (const [name, [accept, query, format]] of Object.entries(formats)) {

@@ -12,7 +12,6 @@ import type { Kinds } from '../kinds/kinds.ts'
 import type { Target } from '../objects/target.ts'
 import type { PatchType } from '../objects/verbs.ts'
 import { decodeBody } from './protobuf.ts'
-import type { IncludeObject } from './table.ts'
 
 /** The object or collection at a path below /api/v1 or /apis/GROUP/VERSION. */
 export function targetOf(path: string, kinds: Kinds): Target {
@@ -100,29 +99,23 @@ function yamlOrJson(text: string): unknown {
 export const responseTypes = ['application/json', 'application/yaml']
 
 export interface ResponseFormat {
-  as: 'plain' | 'table' | 'partial' | 'aggregated'
-  version: string
-  include: IncludeObject
+  as: 'plain' | 'table'
+  /** Rows of a table contain the whole object. */
+  wholeObjects: boolean
   /** Undefined if the client accepts none of the supported types. */
   type: 'json' | 'yaml' | undefined
 }
 
 /** The first supported format in the Accept header. */
 export function responseFormat(accept: string, query: URLSearchParams): ResponseFormat {
-  const requested = query.get('includeObject')
-  const include = requested === 'None' || requested === 'Object' ? requested : 'Metadata'
-  const plain: ResponseFormat = { as: 'plain', version: 'v1', include, type: 'json' }
+  const plain: ResponseFormat = { as: 'plain', wholeObjects: query.get('includeObject') === 'Object', type: 'json' }
   for (const option of accept.split(',')) {
     const [type = '', ...parameters] = option.split(';').map(part => part.trim())
     if (type === 'application/yaml') return { ...plain, type: 'yaml' }
     if (!['', 'application/json', '*/*', 'application/*'].includes(type)) continue
     const named = Object.fromEntries(parameters.map(parameter => parameter.split('=')))
     const { as, v: version = 'v1' } = isRecord(named) ? (named as Record<string, string>) : {}
-    if (as === 'Table' && (version === 'v1' || version === 'v1beta1')) return { ...plain, as: 'table', version }
-    if (as?.startsWith('PartialObjectMetadata')) return { ...plain, as: 'partial', version }
-    if (as === 'APIGroupDiscoveryList' && (version === 'v2' || version === 'v2beta1')) {
-      return { ...plain, as: 'aggregated', version }
-    }
+    if (as === 'Table' && version === 'v1') return { ...plain, as: 'table' }
     if (as === undefined) return plain
   }
   return { ...plain, type: undefined }

@@ -8,7 +8,7 @@ import { objectId, type Store } from '../objects/store.ts'
 import type { WatchEvent } from '../objects/watch.ts'
 import { type ListQuery, versionNumber } from './options.ts'
 import type { ResponseFormat } from './requests.ts'
-import { partial, table } from './table.ts'
+import { type TableOptions, table } from './table.ts'
 
 const texts = new WeakMap<ApiObject, Map<string, string>>()
 
@@ -35,13 +35,14 @@ export interface ResponseOptions {
   now: Date
 }
 
-export function objectText(object: ApiObject, { kind, version, format: form, now }: ResponseOptions): string {
-  if (form.as === 'table') {
-    const { resourceVersion } = object.metadata
-    return JSON.stringify(table([object], version.columns, form, now, { resourceVersion }))
-  }
-  if (form.as === 'partial') return JSON.stringify(partial(object))
-  return jsonText(object, kind, version)
+function tableOptions({ version, format, now }: ResponseOptions): TableOptions {
+  return { columns: version.columns, wholeObjects: format.wholeObjects, now }
+}
+
+export function objectText(object: ApiObject, options: ResponseOptions): string {
+  if (options.format.as === 'plain') return jsonText(object, options.kind, options.version)
+  const { resourceVersion } = object.metadata
+  return JSON.stringify(table([object], tableOptions(options), { resourceVersion }))
 }
 
 export function listText(
@@ -50,17 +51,11 @@ export function listText(
   query: ListQuery,
   answering: ResponseOptions,
 ): string {
-  const { kind, version, format: form, now } = answering
+  const { kind, version, format } = answering
   const { objects, metadata } = page(store, kindId(kind), namespace, query)
-  if (form.as === 'table') return JSON.stringify(table(objects, version.columns, form, now, metadata))
-  const items =
-    form.as === 'partial'
-      ? objects.map(object => JSON.stringify(partial(object)))
-      : objects.map(object => jsonText(object, kind, version))
-  const head =
-    form.as === 'partial'
-      ? { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata }
-      : { kind: kind.listKind, apiVersion: apiVersion(kind.group, version.name), metadata }
+  if (format.as === 'table') return JSON.stringify(table(objects, tableOptions(answering), metadata))
+  const items = objects.map(object => jsonText(object, kind, version))
+  const head = { kind: kind.listKind, apiVersion: apiVersion(kind.group, version.name), metadata }
   return `${JSON.stringify(head).slice(0, -1)},"items":[${items.join(',')}]}`
 }
 
@@ -122,15 +117,15 @@ export function eventText({ type, object }: WatchEvent, answering: ResponseOptio
 
 /** A bookmark is an object of the kind with only a resourceVersion. */
 export function bookmarkText(resourceVersion: number, initialEventsEnd: boolean, answering: ResponseOptions): string {
-  const { kind, version, format: form, now } = answering
+  const { kind, version, format } = answering
   const metadata: Fields = {
     resourceVersion: String(resourceVersion),
     creationTimestamp: null,
     ...(initialEventsEnd && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
   }
   const object =
-    form.as === 'table'
-      ? table([], version.columns, form, now, { resourceVersion: String(resourceVersion) })
+    format.as === 'table'
+      ? table([], tableOptions(answering), { resourceVersion: String(resourceVersion) })
       : { kind: kind.kind, apiVersion: apiVersion(kind.group, version.name), metadata }
   return `${JSON.stringify({ type: 'BOOKMARK', object })}\n`
 }

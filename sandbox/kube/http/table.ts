@@ -1,48 +1,30 @@
 /**
- * Objects as a Table, the format that `kubectl get` requests.
+ * Objects as a Table, the format that `kubectl get` requests. Rows contain the object, or only its metadata.
  */
 import type { ApiObject, Fields } from '../json.ts'
 import type { Column } from '../kinds/kinds.ts'
 
-export type IncludeObject = 'None' | 'Metadata' | 'Object'
-
-export interface TableFormat {
-  /** v1, or v1beta1 for old clients. */
-  version: string
-  include: IncludeObject
+export interface TableOptions {
+  columns: readonly Column[]
+  wholeObjects: boolean
+  now: Date
 }
 
-export function table(
-  objects: readonly ApiObject[],
-  columns: readonly Column[],
-  form: TableFormat,
-  now: Date,
-  metadata: Fields,
-): Fields {
+export function table(objects: readonly ApiObject[], options: TableOptions, metadata: Fields): Fields {
+  const { columns, wholeObjects, now } = options
   return {
-    kind: 'Table',
-    apiVersion: `meta.k8s.io/${form.version}`,
-    metadata,
-    columnDefinitions: columns.map(({ name, type, format = '', description = '', priority = 0 }) => ({
-      name,
-      type,
-      format,
-      description,
-      priority,
+    ...{ kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata },
+    columnDefinitions: columns.map(({ cell: _, ...column }) => ({
+      format: '',
+      description: '',
+      priority: 0,
+      ...column,
     })),
     rows: objects.map(object => ({
       cells: columns.map(column => column.cell(object, now) ?? null),
-      ...included(object, form.include),
+      object: wholeObjects
+        ? object
+        : { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata },
     })),
   }
-}
-
-function included(object: ApiObject, include: IncludeObject): Fields {
-  if (include === 'None') return {}
-  return { object: include === 'Object' ? object : partial(object) }
-}
-
-/** PartialObjectMetadata: the object without anything but its metadata. */
-export function partial(object: ApiObject): Fields {
-  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata }
 }

@@ -4,8 +4,8 @@
 
 import { equalJson } from '../../../src/contract/json.ts'
 import { badRequest, type FieldError, fieldError } from '../api-errors.ts'
-import { columns } from '../http/columns.ts'
 import { type ApiObject, numberOf, recordOf, textOf } from '../json.ts'
+import { columns } from './columns.ts'
 import { definitionErrors, prepareDefinition } from './definitions.ts'
 import type { Behaviour, Column, Kind } from './kinds.ts'
 import { defaultPodSpec, podChangeErrors, podGrace, podSpecErrors, qosClass } from './pods.ts'
@@ -205,7 +205,6 @@ export const builtinKinds: readonly Kind[] = [
     shortNames: ['ns'],
     namespaced: false,
     status: true,
-    columns: columns.namespaces,
     behaviour: namespace,
   }),
   builtin({
@@ -226,13 +225,11 @@ export const builtinKinds: readonly Kind[] = [
   }),
   builtin({
     kind: 'Secret',
-    columns: columns.secrets,
     behaviour: secret,
   }),
   builtin({
     kind: 'ConfigMap',
     shortNames: ['cm'],
-    columns: columns.configMaps,
     behaviour: { validate: dataErrors },
   }),
   builtin({
@@ -262,16 +259,14 @@ export const builtinKinds: readonly Kind[] = [
   builtin({
     group: 'coordination.k8s.io',
     kind: 'Lease',
-    columns: columns.leases,
     behaviour: { unconditionalUpdate: false, createOnUpdate: true },
   }),
-  builtin({ group: rbac, kind: 'Role', columns: columns.roles, behaviour: freeNames }),
-  builtin({ group: rbac, kind: 'RoleBinding', columns: columns.bindings, behaviour: freeNames }),
+  builtin({ group: rbac, kind: 'Role', behaviour: freeNames }),
+  builtin({ group: rbac, kind: 'RoleBinding', behaviour: freeNames }),
   builtin({
     group: rbac,
     kind: 'ClusterRole',
     namespaced: false,
-    columns: columns.roles,
     behaviour: freeNames,
   }),
   builtin({
@@ -279,7 +274,6 @@ export const builtinKinds: readonly Kind[] = [
     kind: 'ClusterRoleBinding',
     type: 'RoleBinding',
     namespaced: false,
-    columns: columns.bindings,
     behaviour: freeNames,
   }),
   builtin({
@@ -289,7 +283,6 @@ export const builtinKinds: readonly Kind[] = [
     categories: ['api-extensions'],
     namespaced: false,
     status: true,
-    columns: columns.definitions,
     behaviour: {
       generation: true,
       keepsStatusAtCreate: true,

@@ -3,10 +3,10 @@
  */
 import { messageOf } from '../../../src/runtime/errors.ts'
 import { type FieldError, fieldError } from '../api-errors.ts'
-import { since } from '../http/columns.ts'
-import { jsonPath } from '../http/jsonpath.ts'
 import { type ApiObject, type Fields, isRecord, listOf, recordOf, textOf } from '../json.ts'
 import { compile } from './cel.ts'
+import { columns, since } from './columns.ts'
+import { jsonPath } from './jsonpath.ts'
 import type { Column, Kind, KindVersion } from './kinds.ts'
 import { regularExpression, type Schema } from './schema.ts'
 import { typeSchema } from './types.ts'
@@ -157,16 +157,9 @@ function versionOf(version: Fields): KindVersion {
   }
 }
 
-function columnsOf(printed: Fields[]): Column[] {
-  const age = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }
-  const name: Column = {
-    name: 'Name',
-    type: 'string',
-    format: 'name',
-    priority: 0,
-    cell: object => object.metadata.name,
-  }
-  return [name, ...(printed.length > 0 ? printed : [age]).map(columnOf)]
+function columnsOf(printed: Fields[]): readonly Column[] {
+  const [name, age] = columns.plain
+  return [name, ...(printed.length > 0 ? printed.map(columnOf) : [age])]
 }
 
 function columnOf(printed: Fields): Column {
@@ -180,13 +173,10 @@ function columnOf(printed: Fields): Column {
     ...(typeof description === 'string' && { description }),
     priority: typeof priority === 'number' ? priority : 0,
     cell(object, now) {
-      const values = path(object)
-      const [first] = values
-      if (first === undefined) return null
-      if (type === 'date') return since(textOf(first), now)
-      if (type === 'string')
-        return values.map(value => (typeof value === 'string' ? value : JSON.stringify(value))).join(' ')
-      return first
+      const value = path(object)
+      if (value === undefined) return null
+      if (type === 'date') return since(textOf(value), now)
+      return type === 'string' && typeof value !== 'string' ? JSON.stringify(value) : value
     },
   }
 }

@@ -15,15 +15,6 @@ interface Table {
   rows: { cells: unknown[]; object: { kind: string; metadata: { name: string } } }[]
 }
 
-interface DiscoveredResource {
-  resource: string
-  scope: string
-  shortNames?: string[]
-  verbs: string[]
-  responseKind: object
-  subresources?: { subresource: string; verbs: string[] }[]
-}
-
 interface ApiResource {
   name: string
   kind: string
@@ -99,37 +90,6 @@ export function discoveryCases(context: () => KubeContext): void {
         kind,
       )
     assert.ok((await resourcesOf('/apis/batch/v1')).some(({ name }) => name === 'jobs/status'))
-  })
-
-  test('aggregated discovery returns everything in one document', async () => {
-    interface Discovered {
-      kind: string
-      items: {
-        metadata: { name: string }
-        versions: { version: string; resources: DiscoveredResource[] }[]
-      }[]
-    }
-    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
-    const { kind, items } = await read<Discovered>('/apis', { accept })
-    assert.equal(kind, 'APIGroupDiscoveryList')
-    const own = items.find(item => item.metadata.name === 'multinic.io')
-    assert.deepEqual(
-      own?.versions.map(({ version }) => version),
-      ['v1', 'v1alpha1'],
-    )
-    const node = own?.versions[0]?.resources.find(({ resource }) => resource === 'multinicnodeconfigs')
-    assert.equal(node?.scope, 'Namespaced')
-    assert.deepEqual(node?.shortNames, ['mnnc'])
-    assert.deepEqual(node?.responseKind, { group: 'multinic.io', version: 'v1', kind: 'MultiNicNodeConfig' })
-    assert.deepEqual(node?.verbs.toSorted(), [
-      ...['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'],
-    ])
-    assert.deepEqual(
-      node?.subresources?.map(({ subresource, verbs }) => [subresource, ...verbs.toSorted()]),
-      [['status', 'get', 'patch', 'update']],
-    )
-    const core = await read<Discovered>('/api', { accept })
-    assert.ok(core.items[0]?.versions[0]?.resources.some(({ resource }) => resource === 'pods'))
   })
 
   test('OpenAPI v3 contains the schemas of custom and built-in kinds', async () => {

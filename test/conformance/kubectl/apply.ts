@@ -54,16 +54,13 @@ export function applyCases(session: () => KubectlSession): void {
   })
 
   test('a misspelt field is rejected, or dropped with --validate=false', async () => {
-    const { k, file, namespace, minor } = session()
+    const { k, file, namespace } = session()
     const ours = await file('odd.yaml', nodeConfigText(namespace, 1400, '  surprise: 1'))
     assert.match(await k('apply', '-f', ours), /unknown field \\?"(spec\.)?surprise\\?"/)
     assert.match(await k('apply', '-f', ours, '--validate=false'), /configured/)
     const spec = await k('get', 'mnnc', 'worker-1', '-n', namespace, '-o', 'jsonpath={.spec}')
     assert.doesNotMatch(spec, /surprise/)
-    if (minor >= 25) {
-      const warned = await k('apply', '-f', ours, '--validate=warn')
-      assert.match(warned, /Warning: unknown field "spec\.surprise"/)
-    }
+    assert.match(await k('apply', '-f', ours, '--validate=warn'), /Warning: unknown field "spec\.surprise"/)
     const job = await file('job.yaml', jobText(namespace, '        comand: ["false"]'))
     assert.match(await k('apply', '-f', job), /unknown field "(spec\.template\.spec\.containers\[0\]\.)?comand"/)
     await file('job.yaml', jobText(namespace, '  backoffLimit: many'))
@@ -72,7 +69,7 @@ export function applyCases(session: () => KubectlSession): void {
   })
 
   test('a conflict of server-side apply names field and manager; --force-conflicts resolves it', async () => {
-    const { k, file, namespace, minor } = session()
+    const { k, file, namespace } = session()
     const path = await file('config.yaml', nodeConfigText(namespace, 1450))
     assert.match(await k('apply', '--server-side', '--force-conflicts', '-f', path), /serverside-applied/)
     const other = ['apply', '--server-side', '--field-manager=other']
@@ -81,11 +78,7 @@ export function applyCases(session: () => KubectlSession): void {
     assert.match(refused, /Apply failed with \d conflicts?: conflicts? with "kubectl/)
     assert.match(refused, /\.spec\.interfaces/)
     assert.match(await k(...other, '--force-conflicts', '-f', theirs), /serverside-applied/)
-    const fields = [
-      '-o',
-      'jsonpath={.metadata.managedFields[*].manager}',
-      ...(minor > 20 ? ['--show-managed-fields'] : []),
-    ]
+    const fields = ['-o', 'jsonpath={.metadata.managedFields[*].manager}', '--show-managed-fields']
     assert.match(await k('get', 'mnnc', 'worker-1', '-n', namespace, ...fields), /\bother\b/)
     // Client-side apply still works afterwards.
     assert.match(await k('apply', '-f', path), /worker-1 (configured|unchanged)/)

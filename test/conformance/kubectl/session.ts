@@ -1,7 +1,6 @@
 /**
  * Runs kubectl with a namespace and a temporary directory of its own.
  */
-import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -14,8 +13,6 @@ import { environment } from '../../../src/runtime/env.ts'
 export interface KubectlSession {
   kube: KubeClient
   namespace: string
-  /** The minor version: 20 for v1.20.2. */
-  minor: number
   /** Stdout and stderr of kubectl; a failure is not an error here. */
   k(...args: string[]): Promise<string>
   /** The same with additional environment variables. */
@@ -42,14 +39,10 @@ export async function startSession(
         (_, stdout, stderr) => resolve(stdout + stderr),
       )
     })
-  const version = await as({}, 'version', '--client')
-  const [, minor] = /v1\.(\d+)\.\d+|GitVersion:"v1\.(\d+)/.exec(version)?.filter(Boolean) ?? []
-  assert.ok(minor, version)
   return {
     session: {
       kube,
       namespace,
-      minor: Number(minor),
       k: (...args) => as({}, ...args),
       as,
       start: (...args) => spawn(kubectl, args, { env }),

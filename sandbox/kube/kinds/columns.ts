@@ -1,28 +1,22 @@
 /**
- * Printer columns of the built-in kinds, as `kubectl get` shows them.
+ * Printer columns of Nodes, Pods, Jobs and Events, as `kubectl get` shows them. Other built-in kinds have name and age.
  */
 import { type ApiObject, isRecord, listOf, numberOf, recordOf, textOf, valueAt } from '../json.ts'
-import type { Column } from '../kinds/kinds.ts'
+import { jsonPath } from './jsonpath.ts'
+import type { Column } from './kinds.ts'
 
 type Cell = Column['cell']
 
-function column(name: string, cell: Cell, priority = 0, type = 'string'): Column {
-  return { name, type, priority, cell, ...(name === 'Name' && { format: 'name' }) }
+function column(name: string, cell: Cell | string, priority = 0): Column {
+  const path = typeof cell === 'string' ? jsonPath(cell) : undefined
+  return {
+    ...{ name, type: 'string', priority, ...(name === 'Name' && { format: 'name' }) },
+    cell: typeof cell === 'string' ? object => textOf(path?.(object)) || '<none>' : cell,
+  }
 }
 
-const at =
-  (...path: string[]): Cell =>
-  object =>
-    textOf(valueAt(object, ...path)) || '<none>'
-
-const nodeInfo =
-  (name: string, otherwise = '<unknown>'): Cell =>
-  node =>
-    textOf(valueAt(node, 'status', 'nodeInfo', name)) || otherwise
-
-const name = column('Name', object => object.metadata.name)
+const name = column('Name', '.metadata.name')
 const age = column('Age', (object, now) => since(object.metadata.creationTimestamp, now))
-const createdAt = column('Created At', object => object.metadata.creationTimestamp ?? '<unknown>', 0, 'date')
 
 /** Time since then, in the format of kubectl. */
 export function since(time: string | undefined, now: Date): string {
@@ -65,13 +59,6 @@ function nodeRoles(node: ApiObject): string {
     .filter(role => role !== undefined)
   return roles.sort().join(',') || '<none>'
 }
-
-const nodeAddress =
-  (type: string): Cell =>
-  node => {
-    const found = listOf(valueAt(node, 'status', 'addresses')).find(one => recordOf(one)['type'] === type)
-    return textOf(recordOf(found)['address']) || '<none>'
-  }
 
 const containerStatuses = (pod: ApiObject) => listOf(valueAt(pod, 'status', 'containerStatuses')).map(recordOf)
 
@@ -119,53 +106,20 @@ function jobDuration(job: ApiObject, now: Date): string {
   return since(textOf(startTime), completionTime ? new Date(textOf(completionTime)) : now)
 }
 
-const jobContainers = (job: ApiObject) => listOf(valueAt(job, 'spec', 'template', 'spec', 'containers')).map(recordOf)
-
-function selectorOf(job: ApiObject): string {
-  const labels = Object.entries(recordOf(valueAt(job, 'spec', 'selector', 'matchLabels')))
-  return labels.map(([key, value]) => `${key}=${String(value)}`).join(',') || '<none>'
-}
-
-function eventTime(event: ApiObject, ...fields: string[]): string {
-  const found = fields.map(field => textOf(event[field])).find(time => time !== '')
-  return found ?? event.metadata.creationTimestamp ?? ''
-}
-
 function eventObject(event: ApiObject): string {
   const { kind, name } = recordOf(event['involvedObject'])
   return `${textOf(kind).toLowerCase()}/${textOf(name)}`
 }
 
-const subjects =
-  (kind: string): Cell =>
-  binding =>
-    listOf(binding['subjects'])
-      .map(recordOf)
-      .filter(subject => subject['kind'] === kind)
-      .map(({ namespace, name }) => (kind === 'ServiceAccount' ? `${textOf(namespace)}/${textOf(name)}` : textOf(name)))
-      .join(', ')
-
-function roleOf(binding: ApiObject): string {
-  const { kind, name } = recordOf(binding['roleRef'])
-  return `${textOf(kind)}/${textOf(name)}`
-}
-
-const count = (value: unknown) => Object.keys(recordOf(value)).length
-
 export const columns = {
-  plain: [name, age],
-  namespaces: [name, column('Status', at('status', 'phase')), age],
+  plain: [name, age] as const,
   nodes: [
     name,
     column('Status', nodeStatus),
     column('Roles', nodeRoles),
     age,
-    column('Version', nodeInfo('kubeletVersion', '')),
-    column('Internal-IP', nodeAddress('InternalIP'), 1),
-    column('External-IP', nodeAddress('ExternalIP'), 1),
-    column('OS-Image', nodeInfo('osImage'), 1),
-    column('Kernel-Version', nodeInfo('kernelVersion'), 1),
-    column('Container-Runtime', nodeInfo('containerRuntimeVersion'), 1),
+    column('Version', '.status.nodeInfo.kubeletVersion'),
+    column('Internal-IP', '.status.addresses[?(@.type=="InternalIP")].address', 1),
   ],
   pods: [
     name,
@@ -173,10 +127,8 @@ export const columns = {
     column('Status', podStatus),
     column('Restarts', podRestarts),
     age,
-    column('IP', at('status', 'podIP'), 1),
-    column('Node', at('spec', 'nodeName'), 1),
-    column('Nominated Node', at('status', 'nominatedNodeName'), 1),
-    column('Readiness Gates', () => '<none>', 1),
+    column('IP', '.status.podIP', 1),
+    column('Node', '.spec.nodeName', 1),
   ],
   jobs: [
     name,
@@ -187,47 +139,13 @@ export const columns = {
     ),
     column('Duration', jobDuration),
     age,
-    column(
-      'Containers',
-      job =>
-        jobContainers(job)
-          .map(one => textOf(one['name']))
-          .join(','),
-      1,
-    ),
-    column(
-      'Images',
-      job =>
-        jobContainers(job)
-          .map(one => textOf(one['image']))
-          .join(','),
-      1,
-    ),
-    column('Selector', selectorOf, 1),
   ],
-  secrets: [name, column('Type', at('type')), column('Data', object => count(object['data'])), age],
-  configMaps: [name, column('Data', object => count(object['data']) + count(object['binaryData'])), age],
-  leases: [name, column('Holder', object => textOf(valueAt(object, 'spec', 'holderIdentity'))), age],
   events: [
-    column('Last Seen', (event, now) => since(eventTime(event, 'lastTimestamp', 'eventTime'), now)),
-    column('Type', at('type')),
-    column('Reason', at('reason')),
+    column('Last Seen', (event, now) => since(textOf(event['lastTimestamp'] ?? event['eventTime']), now)),
+    column('Type', '.type'),
+    column('Reason', '.reason'),
     column('Object', eventObject),
-    column('Subobject', event => textOf(valueAt(event, 'involvedObject', 'fieldPath')), 1),
-    column('Source', event => textOf(valueAt(event, 'source', 'component')), 1),
     column('Message', event => textOf(event['message']).trim()),
-    column('First Seen', (event, now) => since(eventTime(event, 'firstTimestamp', 'eventTime'), now), 1),
-    column('Count', event => numberOf(event['count'], 1), 1, 'integer'),
-    column('Name', event => event.metadata.name, 1),
-  ],
-  definitions: [name, createdAt],
-  roles: [name, createdAt],
-  bindings: [
-    name,
-    column('Role', roleOf),
-    age,
-    column('Users', subjects('User'), 1),
-    column('Groups', subjects('Group'), 1),
-    column('ServiceAccounts', subjects('ServiceAccount'), 1),
+    column('Name', '.metadata.name', 1),
   ],
 } satisfies Record<string, readonly Column[]>

@@ -41,7 +41,6 @@ const ofServers: Readonly<Record<string, Selection | undefined>> = {
   'test/system/real-nodes.e2e.test.ts': { except: '^(the tables name every mount|the agent needs everything)' },
   'test/system/real-servers.e2e.test.ts': undefined,
   'test/system/sandbox-kubelets.e2e.test.ts': undefined,
-  'test/system/scenarios.e2e.test.ts': { except: '^scenario (?!attach)' },
 }
 
 export interface CoreCases {

@@ -45,7 +45,7 @@ const slowFiles = [
   'agent/test/killed.',
   'controller/scale.',
   'viola/real.',
-  'system/scenarios.',
+  'system/broker-faults.',
   'packaging/replicas.',
   'packaging/node-loss.',
   'soak/soak.',

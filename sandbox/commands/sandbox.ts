@@ -8,7 +8,6 @@ import { messageOf } from '../../src/runtime/errors.ts'
 import { statusTree } from '../control/status.ts'
 import { addFaultCommand } from '../faults/command.ts'
 import { hasSavedState, stopAndRemove } from '../lifecycle/state-dir.ts'
-import { addScenarioCommands } from '../scenarios/command.ts'
 import {
   addCommand,
   parseMilliseconds,
@@ -18,6 +17,7 @@ import {
   withControl,
 } from './cli-options.ts'
 import { openShell } from './shell.ts'
+import { tour } from './tour.ts'
 
 /** Adds the commands to `multinic sandbox`. */
 export function addSandboxCommands(sandbox: Command): void {
@@ -118,7 +118,7 @@ export function addSandboxCommands(sandbox: Command): void {
     })
 
   addFaultCommand(sandbox)
-  addScenarioCommands(sandbox)
+  addCommand(sandbox, 'tour', 'guided tour: start a sandbox, explain it step by step, remove it').action(tour)
 
   addCommand(sandbox, 'status', 'show nodes and NICs as a tree')
     .addOption(new Option('-o, --output <format>', 'output format').choices(['tree', 'json']).default('tree'))

@@ -145,7 +145,7 @@ export const retiredFiles: Readonly<Record<string, string>> = {
   leaving: 'pending-deletions',
   manners: 'response-faults',
   meddling: 'notification-faults',
-  play: 'scenarios',
+  play: 'tour',
   possible: 'capabilities',
   same: 'equality',
   tally: 'metrics',

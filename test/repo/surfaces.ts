@@ -106,7 +106,6 @@ export const surfaces: Record<SurfaceKind, Record<string, Entry>> = {
     'sandbox reboot': sandbox,
     'sandbox shell': sandbox,
     'sandbox fault': sandbox,
-    'sandbox play': sandbox,
     'sandbox tour': sandbox,
     'sandbox status': ['sandbox status', 'the state in sandbox status'],
   },

@@ -174,7 +174,6 @@ test('experience M13: mistakes exit with 2 and give an error message without a s
     [['detach', '--vm', 'worker-1', '--name', 'multinic7'], /worker-1 has no attached port multinic7/],
     [['reboot', 'worker-9'], /node worker-9 not found/],
     [['status', '-o', 'yaml'], /Allowed choices are tree, json/],
-    [['play', 'nothing'], /scenario nothing not found/],
     [['fault', 'slow-neutron', 'slow-nova'], /unexpected argument "slow-nova"/],
     [['up', '--simulated', '--vm'], /cannot be used with option/],
     [['fault', 'slow-nuetron'], /fault "slow-nuetron" not found; did you mean slow-keystone, slow-neutron/],

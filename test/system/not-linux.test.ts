@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { checkout } from '../../sandbox/checkout.ts'
+import { tourSteps } from '../../sandbox/commands/tour-steps.ts'
 import type { SandboxStatus } from '../../sandbox/control/status.ts'
 import { processesOf, stateDir } from '../../sandbox/lifecycle/state-dir.ts'
-import { findScenario } from '../../sandbox/scenarios/find.ts'
 import { environment } from '../../src/runtime/env.ts'
 import { eventually } from '../support/eventually.ts'
 import { commandRunner, inOneLine } from './run-command.ts'
@@ -67,17 +67,10 @@ function startTour() {
 const hasTerminal = spawnSync('script', ['-q', '-e', '-c', 'true', '/dev/null'], { stdio: 'ignore' }).status === 0
 const inTerminal = { ...patient, skip: patient.skip || (hasTerminal ? false : 'script cannot open a terminal') }
 const ctrlC = '\x03'
-const { steps } = await findScenario('tour')
-const pauses = steps.flatMap((step, index) => {
-  const next = steps.slice(index).find(({ kind }) => kind === 'say')
-  return step.kind === 'pause' && next?.kind === 'say'
-    ? [{ prompt: step.value ?? '', next: firstLine(next.value) }]
-    : []
+const pauses = tourSteps.flatMap((step, index) => {
+  const next = tourSteps.slice(index).find(each => 'say' in each)
+  return 'pause' in step && next ? [{ prompt: step.pause, next: next.say }] : []
 })
-
-function firstLine(text: string): string {
-  return text.split('\n')[0] ?? ''
-}
 
 test('Ctrl-C in the tour keeps the sandbox with simulated nodes and reports it', inTerminal, async () => {
   const tour = startTour()

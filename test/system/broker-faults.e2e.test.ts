@@ -1,15 +1,14 @@
 /**
- * Every scenario of the project and the tour, run by their commands in one sandbox with a broker (the package of
- * ../rigs/rabbitmq/rig.ts), and the faults of that broker.
+ * The tour and the faults of the broker, in one sandbox with a broker (the package of ../rigs/rabbitmq/rig.ts).
  */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { tourSteps } from '../../sandbox/commands/tour-steps.ts'
 import { type ControlClient, connectControl } from '../../sandbox/control/client.ts'
 import { stateDir } from '../../sandbox/lifecycle/state-dir.ts'
-import { findScenario, scenarioNames } from '../../sandbox/scenarios/find.ts'
 import { eventually } from '../support/eventually.ts'
 import { commandRunner, inOneLine } from './run-command.ts'
 
@@ -20,7 +19,7 @@ let sandbox: ReturnType<typeof commandRunner>
 
 before(
   async () => {
-    parent = await mkdtemp(join(tmpdir(), 'multinic-scenarios-'))
+    parent = await mkdtemp(join(tmpdir(), 'multinic-broker-'))
     dir = join(parent, 'sandbox')
     sandbox = commandRunner(dir)
     const { code, out } = await sandbox('up', '--rabbitmq', 'local')
@@ -35,36 +34,15 @@ after(async () => {
   await rm(parent, { recursive: true })
 })
 
-for (const name of (await scenarioNames()).filter(scenario => scenario !== 'tour'))
-  test(`scenario ${name} finishes and leaves no fault active`, { timeout: 300_000 }, async () => {
-    const { code, out } = await sandbox('play', name)
-    assert.equal(code, 0, out)
-    assert.match(out, /finished: /)
-    assert.deepEqual(await control.faults(), [])
-  })
-
 test('without a terminal the tour runs without pauses, and it keeps a sandbox that was running before', async () => {
   const { code, out } = await sandbox('tour')
   assert.equal(code, 0, out)
-  const { steps } = await findScenario('tour')
-  for (const { kind, value } of steps)
-    if (kind === 'say') assert.ok(inOneLine(out).includes(inOneLine(value.trimEnd())), value)
+  for (const step of tourSteps) if ('say' in step) assert.ok(inOneLine(out).includes(inOneLine(step.say)), step.say)
   assert.equal((await control.status()).ready, true)
 })
 
-test('a step that fails ends the scenario with its line number, and its faults end', async () => {
-  const file = join(parent, 'wrong.yaml')
-  const steps = ['fault: lost-role', 'expect: { node: worker-1, state: Failed, within: 300ms }', 'say: never']
-  await writeFile(file, `name: x\nabout: y\nsteps:\n${steps.map(step => `  - ${step}\n`).join('')}`)
-  const { code, out } = await sandbox('play', file)
-  assert.equal(code, 1)
-  assert.match(out, /wrong\.yaml:5: expect: not met within 0\.3 s; observed:\nConfigured/)
-  assert.doesNotMatch(out, /never/)
-  assert.deepEqual(await control.faults(), [])
-})
-
 /** Polling finds what a lost notification would have reported, and a duplicate changes nothing. */
-for (const name of ['lost-notifications', 'duplicated-notifications', 'reordered-notifications'])
+for (const name of ['lost-notifications', 'duplicated-notifications', 'reordered-notifications', 'lost-broker'])
   test(`${name}: a port still becomes a NIC`, { timeout: 120_000 }, async () => {
     await control.startFault({ name })
     const [port] = await control.attach({ vm: 'worker-1', subnet: 'storage' })

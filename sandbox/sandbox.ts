@@ -35,14 +35,12 @@ import { type Cluster, startClusters } from './lifecycle/clusters.ts'
 import { componentsFor, waitUntilHealthy } from './lifecycle/components.ts'
 import {
   createConfig,
-  deleteLeases,
   installDefinitions,
   installEncryptKey,
   openstackConfigFor,
   readDefinitions,
 } from './lifecycle/install.ts'
 import { isInUserNamespace } from './lifecycle/rootless.ts'
-import { restoreCloudState, saveCloudState } from './lifecycle/saved-state.ts'
 import { recordProcess, type StateDir } from './lifecycle/state-dir.ts'
 import { type Supervisor, supervise } from './lifecycle/supervisor.ts'
 import type { Machine } from './nodes/machine.ts'
@@ -61,8 +59,6 @@ export interface SandboxOptions {
   real?: RealServices | undefined
   /** Additional settings for every component. */
   env?: Record<string, string> | undefined
-  /** Continues from the state saved in the directory, and saves it again. */
-  keep?: boolean | undefined
   /** Simulates the nodes in memory. */
   simulated?: boolean | undefined
   /** Nodes are virtual machines. */
@@ -132,15 +128,14 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   try {
     const subnets = [primary, ...selected, sample]
     const servers = Array.from({ length: options.nodes }, (_, index) => `worker-${index + 1}`)
-    const resumes = options.keep === true && restoreCloudState(state, cloudState)
-    if (!options.real?.openstack && !resumes) {
+    if (!options.real?.openstack) {
       for (const subnet of subnets) addSubnet(cloudState, subnet)
       for (const name of servers) addServer(cloudState, name)
     }
 
     progress('starting two Kubernetes APIs, a cloud, the agent, the dashboard')
     const openClusters = options.real?.kubernetes ? startRealClusters : startClusters
-    const clustersStarting = cleanup.track(openClusters(state, log, options.keep), clusters => clusters.close())
+    const clustersStarting = cleanup.track(openClusters(state, log), clusters => clusters.close())
     const bus = options.rabbitmq
       ? await cleanup.track(startMessageBus(options.rabbitmq, state, cloudState, log), running => running.close())
       : undefined
@@ -157,7 +152,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     const definitions = await readDefinitions()
     await Promise.all([management, biz].map(({ kube }) => installDefinitions(kube, definitions)))
     await installEncryptKey(management.kube, cloudState)
-    if (resumes) await Promise.all([deleteLeases(management.kube), deleteLeases(biz.kube)])
 
     progress('starting operator, Viola, controller')
     const kubeconfigs = { management: management.kubeconfig, biz: biz.kubeconfig }
@@ -192,12 +186,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     }
     const requestAttach = async (input: AttachInput) =>
       cloud.attacher ? attachThroughNova(cloud.attacher, cloudState, input) : attachPorts(cloudState, input)
-    if (options.keep) cleanup.add(saveCloudState(state, cloudState))
-    if (!resumes) options.onNodes?.({ nodes: [...nodes.keys()], attach: requestAttach })
+    options.onNodes?.({ nodes: [...nodes.keys()], attach: requestAttach })
 
     const subnetIDs = selected.map(({ name }) => findSubnet(cloudState, name).id)
     const vmNames = [...cloudState.servers.keys()]
-    if (options.withConfig !== false && !resumes)
+    if (options.withConfig !== false)
       await createConfig(
         management.kube,
         openstackConfigFor(cloudState, { name: 'sandbox', vmNames, subnetIDs, clusterId }),

@@ -7,7 +7,7 @@ import { environment } from '../../src/runtime/env.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
 import { statusTree } from '../control/status.ts'
 import { addFaultCommand } from '../faults/command.ts'
-import { hasSavedState, stopAndRemove } from '../lifecycle/state-dir.ts'
+import { stopAndRemove } from '../lifecycle/state-dir.ts'
 import {
   addCommand,
   parseMilliseconds,
@@ -34,7 +34,6 @@ export function addSandboxCommands(sandbox: Command): void {
       ).conflicts('vm'),
     )
     .option('--vm', 'nodes are virtual machines in QEMU, with a real kernel, PCI hot-plug and reboots (root)')
-    .option('--keep', 'save objects, cloud, inventory and node files, and continue from them at the next up --keep')
     .option('--nic-delay <duration>', 'time until a hot-plugged NIC appears (default: 300ms)', parseMilliseconds)
     .option('--rabbitmq <url>', 'RabbitMQ for cloud notifications: amqp://user:password@host/, or local to start one')
     .addOption(kindOption('kubernetes', 'etcd, kube-apiserver and kube-controller-manager'))
@@ -64,18 +63,13 @@ export function addSandboxCommands(sandbox: Command): void {
       },
     )
 
-  addCommand(sandbox, 'down', 'stop the sandbox and remove everything it created, also after a crash')
-    .option('--forget', 'also delete what --keep saved')
-    .action(async ({ forget = false, ...location }: SandboxLocation & { forget?: boolean }) => {
+  addCommand(sandbox, 'down', 'stop the sandbox and remove everything it created, also after a crash').action(
+    async (location: SandboxLocation) => {
       const state = stateDirOf(location)
-      const existed = await stopAndRemove(state, { deleteSaved: forget })
-      if (hasSavedState(state))
-        console.log(
-          `sandbox stopped and saved in ${state.dir} (continue with "up --keep", delete with "down --forget")`,
-        )
-      else
-        console.log(existed ? 'sandbox removed: processes, namespaces, files' : `no sandbox is running in ${state.dir}`)
-    })
+      const existed = await stopAndRemove(state)
+      console.log(existed ? 'sandbox removed: processes, namespaces, files' : `no sandbox is running in ${state.dir}`)
+    },
+  )
 
   addCommand(sandbox, 'attach', 'attach ports to a VM')
     .requiredOption('--vm <name>', 'name or id of the VM, such as worker-1')
@@ -134,7 +128,6 @@ interface UpFlags {
   foreground?: boolean
   simulated?: boolean
   vm?: boolean
-  keep?: boolean
   nodes?: number
   nicDelay?: number
   rabbitmq?: string

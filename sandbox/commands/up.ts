@@ -17,7 +17,6 @@ import { programCommand } from '../lifecycle/components.ts'
 import { inNewUserNamespace, isInUserNamespace } from '../lifecycle/rootless.ts'
 import {
   findOwner,
-  hasSavedState,
   makeStateDir,
   processMarker,
   removeLeftovers,
@@ -35,7 +34,6 @@ export interface UpOptions {
   real?: SandboxOptions['real']
   simulated?: boolean | undefined
   vm?: boolean | undefined
-  keep?: boolean | undefined
   /** Path of the program, for the printed examples. */
   program: string
   print: (line: string) => void
@@ -63,7 +61,6 @@ export async function upDetached(options: UpOptions): Promise<void> {
   for (const [name, real] of Object.entries(options.real ?? {})) if (real) flags.push(`--${name}`, 'real')
   if (namespaces === 'none') flags.push('--simulated')
   if (options.vm) flags.push('--vm')
-  if (options.keep) flags.push('--keep')
   const { program } = await ensureBundles(print)
   const { command, env } = programCommand(program, 'sandbox', 'up', '--foreground', ...flags)
   const [file = '', ...args] = namespaces === 'user' ? inNewUserNamespace(command) : command
@@ -204,19 +201,10 @@ async function chooseHost({ simulated, vm, print }: UpOptions): Promise<Namespac
   return support.owner
 }
 
-async function prepare({ state, print, keep, real, vm }: UpOptions): Promise<void> {
-  if (keep && (real?.kubernetes || real?.openstack || vm))
-    throw new Error('--keep cannot save real services; leave out --kubernetes real, --openstack real and --vm')
-  if (existsSync(state.path('owner.json')) || (existsSync(state.dir) && !hasSavedState(state))) {
+async function prepare({ state, print }: UpOptions): Promise<void> {
+  if (existsSync(state.dir)) {
     print('cleaning up after a sandbox that crashed')
     await stopAndRemove(state)
-  }
-  if (hasSavedState(state)) {
-    if (!keep)
-      throw new Error(
-        `${state.dir} contains a saved sandbox; continue it with "up --keep" or delete it with "down --forget"`,
-      )
-    print('continuing the saved sandbox')
   }
   await makeStateDir(state)
 }

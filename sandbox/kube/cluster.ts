@@ -8,7 +8,7 @@ import { reportUnscheduledPods } from './controllers/scheduling.ts'
 import { builtinKinds, initialNamespaces } from './kinds/builtin.ts'
 import { definitionsKind, kindFromDefinition } from './kinds/definitions.ts'
 import { createKinds, type Kinds } from './kinds/kinds.ts'
-import { createStore, type Snapshot, type Store } from './objects/store.ts'
+import { createStore, type Store } from './objects/store.ts'
 import { targetFor } from './objects/target.ts'
 import { createVerbs, namespacesId, type Verbs } from './objects/verbs.ts'
 
@@ -23,13 +23,10 @@ export interface Cluster {
 export interface ClusterOptions {
   log: Log
   now?: () => Date
-  from?: Snapshot
-  /** Number of changes in the log that watches resume from. */
-  logSize?: number
 }
 
-export function createCluster({ log, now = () => new Date(), from, logSize }: ClusterOptions): Cluster {
-  const store = createStore({ ...(from && { from }), ...(logSize !== undefined && { logSize }) })
+export function createCluster({ log, now = () => new Date() }: ClusterOptions): Cluster {
+  const store = createStore()
   const kinds = createKinds(builtinKinds)
   const verbs = createVerbs(store, now)
   for (const definition of store.list(definitionsKind)) kinds.add(kindFromDefinition(definition))
@@ -48,7 +45,7 @@ export function createCluster({ log, now = () => new Date(), from, logSize }: Cl
     const target = targetFor(kinds, namespacesId, { name })
     verbs.create(target, { metadata: { name } }, { manager: 'kube-apiserver' })
   }
-  if (!from) store.compact()
+  store.compact()
   return {
     store,
     kinds,

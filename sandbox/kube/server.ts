@@ -1,22 +1,20 @@
 /**
  * The simulated Kubernetes API server: a cluster behind HTTPS and a bearer token, with a kubeconfig.
- *
- * With `snapshot` objects survive a restart. Watches do not: clients get 410 and list again.
  */
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Log } from '../../src/telemetry/log.ts'
 import { createAccountTokens } from './access/account-tokens.ts'
-import { certificatesIn } from './access/certificates.ts'
+import { makeCertificates } from './access/certificates.ts'
 import { createCluster } from './cluster.ts'
 import type { HandlerOptions, PodLogs } from './http/context.ts'
 import { createHandler } from './http/handler.ts'
 import { servePortForward } from './http/port-forward.ts'
 import { type KubeFaults, withFaults } from './http/request-faults.ts'
-import type { Snapshot, Store } from './objects/store.ts'
+import type { Store } from './objects/store.ts'
 
 export interface KubeApiOptions {
   /** Name of the cluster and the context in the kubeconfig. */
@@ -28,8 +26,6 @@ export interface KubeApiOptions {
   host?: string
   port?: number
   log: Log
-  /** File for the objects; they are restored from it at the next start. */
-  snapshot?: string
 }
 
 export interface KubeApi {
@@ -47,16 +43,14 @@ export interface KubeApi {
   close(): Promise<void>
 }
 
-const saveAfterMs = 500
-
 export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
-  const { name, dir, host = '127.0.0.1', port = 0, log, snapshot } = options
+  const { name, dir, host = '127.0.0.1', port = 0, log } = options
   const names = [...new Set([host, '127.0.0.1', '::1', 'localhost', 'kubernetes', 'kubernetes.default.svc'])]
-  const { ca, cert, key, caFile } = certificatesIn(dir, names)
-  const token = tokenIn(dir)
-  const from = snapshot && existsSync(snapshot) ? readSnapshot(snapshot) : undefined
-  const cluster = createCluster({ log, ...(from && { from }) })
-  const saver = snapshot ? startSaving(snapshot, cluster.store) : undefined
+  const { ca, cert, key } = makeCertificates(names)
+  const caFile = join(dir, 'ca.crt')
+  writeFileSync(caFile, ca)
+  const token = randomBytes(24).toString('base64url')
+  const cluster = createCluster({ log })
 
   const tokens = createAccountTokens(token, cluster.store, cluster.now)
   let logs: PodLogs = () => undefined
@@ -91,37 +85,6 @@ export async function startKubeApi(options: KubeApiOptions): Promise<KubeApi> {
       const closed = new Promise<void>(resolve => server.close(() => resolve()))
       server.closeAllConnections()
       await closed
-      saver?.close()
-    },
-  }
-}
-
-function tokenIn(dir: string): string {
-  const file = join(dir, 'token')
-  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('base64url'), { mode: 0o600 })
-  return readFileSync(file, 'utf8').trim()
-}
-
-function readSnapshot(file: string): Snapshot {
-  return JSON.parse(readFileSync(file, 'utf8')) as Snapshot
-}
-
-/** Writes beside and renames, so that a crash leaves the last complete file. */
-function startSaving(file: string, store: Store): { close(): void } {
-  let timer: NodeJS.Timeout | undefined
-  const save = () => {
-    timer = undefined
-    writeFileSync(`${file}.new`, JSON.stringify(store.snapshot()), { mode: 0o600 })
-    renameSync(`${file}.new`, file)
-  }
-  const stop = store.subscribe(() => {
-    timer ??= setTimeout(save, saveAfterMs)
-  })
-  return {
-    close() {
-      stop()
-      clearTimeout(timer)
-      save()
     },
   }
 }

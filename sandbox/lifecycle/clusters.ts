@@ -2,7 +2,6 @@
  * The two simulated clusters of a sandbox, management and Biz. real/kubernetes.ts has the real ones.
  */
 import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
 import type { Log } from '../../src/telemetry/log.ts'
@@ -38,9 +37,8 @@ export interface Clusters {
   close(): Promise<void>
 }
 
-/** With `keep` the objects are saved and restored at the next start. */
-export async function startClusters(state: StateDir, log: Log, keep = false): Promise<Clusters> {
-  const start = (name: string, alias?: string) => startCluster(state, { name, alias }, log, keep)
+export async function startClusters(state: StateDir, log: Log): Promise<Clusters> {
+  const start = (name: string, alias?: string) => startCluster(state, { name, alias }, log)
   // The commands of the dashboard name the context after the provider.
   const [management, biz] = await Promise.all([start('management'), start('biz', sandboxClusterId)])
   return {
@@ -59,11 +57,10 @@ async function startCluster(
   state: StateDir,
   names: { name: string; alias: string | undefined },
   log: Log,
-  keep: boolean,
 ): Promise<Cluster> {
   const dir = state.path(names.name)
   await mkdir(dir, { recursive: true })
-  const api = await startKubeApi({ ...names, dir, log, ...(keep && { snapshot: join(dir, 'objects.json') }) })
+  const api = await startKubeApi({ ...names, dir, log })
   return {
     api,
     kube: connectKube(await loadKubeconfig(api.kubeconfig), { log }),

@@ -9,7 +9,7 @@ import type { KubeObject } from '../../src/contract/object.ts'
 import { type OpenstackConfig, openstackConfigs } from '../../src/contract/openstack-config.ts'
 import type { KubeClient } from '../../src/kube/client.ts'
 import { isNotFound } from '../../src/kube/errors.ts'
-import { crds, leases, namespaces, secrets } from '../../src/kube/resources.ts'
+import { crds, namespaces, secrets } from '../../src/kube/resources.ts'
 import { checkout } from '../checkout.ts'
 import type { CloudState } from '../cloud/state.ts'
 import { sandboxNamespace } from './components.ts'
@@ -32,12 +32,6 @@ export async function installDefinitions(kube: KubeClient, read?: readonly KubeO
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: sandboxNamespace } },
     { fieldManager, force: true },
   )
-}
-
-/** Leases of killed components: without this the new ones wait for their expiry. */
-export async function deleteLeases(kube: KubeClient): Promise<void> {
-  const { items } = await kube.list(leases, { namespace: sandboxNamespace })
-  for (const { metadata } of items) await kube.delete(leases, { namespace: sandboxNamespace, name: metadata.name })
 }
 
 export async function installEncryptKey(kube: KubeClient, cloudState: CloudState): Promise<void> {

@@ -44,17 +44,6 @@ const namespaceNames = '/run/netns'
 /** Marks a directory as a sandbox directory that may be removed with its contents. */
 const markerFile = '.multinic-sandbox'
 
-/** The saved cloud state of a sandbox with `--keep`. */
-export const cloudStateFile = 'cloud.json'
-
-/** What `--keep` saves; everything else belongs to the running processes. */
-const savedFiles = /^(\.multinic-sandbox|cloud\.json|inventory\.db.*|management|biz|nodes|logs|sandbox\.log)$/
-
-/** Reports whether the directory contains a saved sandbox. */
-export function hasSavedState(state: StateDir): boolean {
-  return existsSync(state.path(cloudStateFile))
-}
-
 /** Creates the directory, or uses an empty one; refuses a directory with other contents. */
 export async function makeStateDir(state: StateDir): Promise<void> {
   await mkdir(state.dir, { recursive: true })
@@ -133,15 +122,15 @@ export async function removeNamespace(name: string): Promise<void> {
 }
 
 /** Stops the sandbox and removes everything it created, the directory last. Reports whether there was anything. */
-export async function stopAndRemove(state: StateDir, { deleteSaved = false } = {}): Promise<boolean> {
+export async function stopAndRemove(state: StateDir): Promise<boolean> {
   await assertSandboxDirectory(state)
   const owner = await findOwner(state)
   if (owner) await terminate(owner, 15_000)
-  return (await removeLeftovers(state, { deleteSaved })) || owner !== undefined
+  return (await removeLeftovers(state)) || owner !== undefined
 }
 
-/** The same if the owner is this process or gone. Files saved by `--keep` stay unless `deleteSaved` is set. */
-export async function removeLeftovers(state: StateDir, { deleteSaved = false } = {}): Promise<boolean> {
+/** The same if the owner is this process or gone. */
+export async function removeLeftovers(state: StateDir): Promise<boolean> {
   await assertSandboxDirectory(state)
   const processes = await processesOf(state)
   // Repeat: a process may have started another one meanwhile.
@@ -154,10 +143,7 @@ export async function removeLeftovers(state: StateDir, { deleteSaved = false } =
   for (const name of namespaces) await removeNamespace(name)
   for (const mount of mountsUnder(state.dir)) await run('umount', ['--lazy', mount])
   const existed = existsSync(state.dir)
-  const keepsSaved = hasSavedState(state) && !deleteSaved
-  const removable = keepsSaved ? (await readdir(state.dir)).filter(name => !savedFiles.test(name)) : ['']
-  for (const name of removable)
-    await rm(join(state.dir, name), { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+  await rm(state.dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   return existed || processes.length > 0 || namespaces.length > 0
 }
 

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer as createPlainServer } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { certificatesIn } from '../../sandbox/kube/access/certificates.ts'
+import { makeCertificates } from '../../sandbox/kube/access/certificates.ts'
 import { type StubResponse, startStubServer } from '../../test/openstack/stub-server.ts'
 import type { StartCall } from '../telemetry/client-metrics.ts'
 import { createHttp, type HttpOptions } from './client.ts'
@@ -115,8 +112,7 @@ test('a 200 with an invalid or too long body is an error', async () => {
 })
 
 test('a private certificate is trusted only with its CA or with insecure TLS', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'multinic-tls-'))
-  const { ca, cert, key } = certificatesIn(dir, ['127.0.0.1'])
+  const { ca, cert, key } = makeCertificates(['127.0.0.1'])
   const server = createServer({ cert, key }, (_request, response) => response.end('{}'))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -130,7 +126,6 @@ test('a private certificate is trusted only with its CA or with insecure TLS', a
   } finally {
     server.closeAllConnections()
     server.close()
-    await rm(dir, { recursive: true })
   }
 })
 

@@ -237,41 +237,6 @@ test('without permission for namespaces, nodes are simulated, and up prints why'
   assert.deepEqual(leftovers(), [])
 })
 
-test('a sandbox with --keep continues after kill -9, until down --forget', {
-  timeout: 240_000,
-}, async () => {
-  assert.equal((await sandbox('up', '--keep', '--simulated', '--nodes', '1')).code, 0)
-  await sandbox('attach', '--vm', 'worker-1', '--subnet', 'storage')
-  const [node] = (await ready()).nodes
-  assert.deepEqual(
-    node?.interfaces.map(({ name }) => name),
-    ['multinic0', 'multinic1', 'multinic2'],
-  )
-  const state = stateDir(dir)
-  // Both clusters have been saved with the state that status shows.
-  await eventually(() => {
-    for (const cluster of ['management', 'biz'])
-      assert.match(readFileSync(state.path(cluster, 'objects.json'), 'utf8'), /"name":"(sandbox|worker-1)"/)
-    assert.match(
-      readFileSync(state.path('biz', 'objects.json'), 'utf8'),
-      /"name":"multinic2"[^}]*"status":"Configured"/,
-    )
-  })
-  for (const pid of await processesOf(state)) kill(pid)
-  assert.match((await sandbox('down')).out, /^sandbox stopped and saved in /)
-  assert.deepEqual(leftovers(), [dir])
-  assert.match((await sandbox('up')).err, /contains a saved sandbox; continue it with "up --keep"/)
-
-  const again = await sandbox('up', '--keep', '--simulated')
-  assert.equal(again.code, 0, again.err)
-  assert.match(again.out, /continuing the saved sandbox\n/)
-  assert.deepEqual((await ready()).nodes, [node])
-  await sandbox('detach', '--vm', 'worker-1', '--name', 'multinic2')
-  assert.equal((await ready()).nodes[0]?.interfaces.length, 2)
-  assert.equal((await sandbox('down', '--forget')).out, 'sandbox removed: processes, namespaces, files\n')
-  assert.deepEqual(leftovers(), [])
-})
-
 test('up after a crash cleans up and starts', async () => {
   const env = { ...environment(), MULTINIC_SANDBOX_DIR: dir }
   const starting = spawn(program, ['sandbox', 'up', '--nodes', '1', '--foreground'], { env, stdio: 'ignore' })

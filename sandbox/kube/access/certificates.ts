@@ -2,34 +2,7 @@
  * Generates a certificate authority and a server certificate, encoded in DER without external tools.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { join } from 'node:path'
-
-export interface Certificates {
-  ca: string
-  cert: string
-  key: string
-  caFile: string
-}
-
-/** Reads the certificates from the directory; generates them if they are missing. */
-export function certificatesIn(directory: string, names: readonly string[]): Certificates {
-  mkdirSync(directory, { recursive: true })
-  const files = {
-    ca: join(directory, 'ca.crt'),
-    cert: join(directory, 'server.crt'),
-    key: join(directory, 'server.key'),
-  }
-  if (!existsSync(files.key)) {
-    const created = makeCertificates(names)
-    writeFileSync(files.ca, created.ca)
-    writeFileSync(files.cert, created.cert)
-    writeFileSync(files.key, created.key, { mode: 0o600 })
-  }
-  const read = (file: string) => readFileSync(file, 'utf8')
-  return { ca: read(files.ca), cert: read(files.cert), key: read(files.key), caFile: files.ca }
-}
 
 export function makeCertificates(names: readonly string[]): { ca: string; cert: string; key: string } {
   const authority = newKey()

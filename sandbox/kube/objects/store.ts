@@ -14,11 +14,6 @@ export interface Change {
   version: number
 }
 
-export interface Snapshot {
-  version: number
-  objects: Record<string, ApiObject[]>
-}
-
 export interface Store {
   /** The version of the last change. */
   version(): number
@@ -41,7 +36,6 @@ export interface Store {
   /** Drops the log, like an etcd compaction. */
   compact(): void
   subscribe(listener: (change: Change) => void): () => void
-  snapshot(): Snapshot
 }
 
 const separator = '\u0000'
@@ -50,12 +44,12 @@ export function objectId(namespace: string | undefined, name: string): string {
   return namespace === undefined ? name : `${namespace}${separator}${name}`
 }
 
-export function createStore({ logSize = 5_000, from }: { logSize?: number; from?: Snapshot } = {}): Store {
+export function createStore({ logSize = 5_000 } = {}): Store {
   const collections = new Map<string, Map<string, ApiObject>>()
   const uids = new Map<string, { kind: string; object: ApiObject }>()
   const listeners = new Set<(change: Change) => void>()
   let log: Change[] = []
-  let version = from?.version ?? 0
+  let version = 0
   let compacted = version
 
   const collection = (kind: string) => {
@@ -94,8 +88,6 @@ export function createStore({ logSize = 5_000, from }: { logSize?: number; from?
     while (first > 0 && (log[first - 1]?.version ?? 0) > after) first--
     return log.slice(first)
   }
-
-  for (const [kind, objects] of Object.entries(from?.objects ?? {})) for (const object of objects) insert(kind, object)
 
   return {
     version: () => version,
@@ -142,9 +134,5 @@ export function createStore({ logSize = 5_000, from }: { logSize?: number; from?
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    snapshot: () => ({
-      version,
-      objects: Object.fromEntries([...collections].map(([kind, objects]) => [kind, [...objects.values()]])),
-    }),
   }
 }

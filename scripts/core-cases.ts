@@ -24,7 +24,6 @@ const ofServers: Readonly<Record<string, Selection | undefined>> = {
   'test/chaos/chaos.e2e.test.ts': undefined,
   'test/chaos/truth.e2e.test.ts': undefined,
   'test/conformance/cloud.real.e2e.test.ts': undefined,
-  'test/conformance/kube.real.e2e.test.ts': { except: '^kubectl v1\\.20' },
   'test/hostile/hostile-kube.e2e.test.ts': undefined,
   'test/hostile/hostile.e2e.test.ts': undefined,
   'test/packaging/build-and-deploy.e2e.test.ts': undefined,

@@ -47,7 +47,7 @@ const collections: Record<string, Collection> = {
   },
 }
 
-const pagingParameters = ['fields', 'limit', 'marker', 'page_reverse', 'sort_key', 'sort_dir']
+const pagingParameters = ['fields', 'limit', 'marker']
 
 export function createNeutron(cloudState: CloudState, tokens: Tokens, keystone: () => string): Handler {
   return request => {
@@ -95,28 +95,18 @@ function listPage(
     return notFound(collection.kind, marker)
 
   const matching = entries.filter(entry => matches(entry, query)).sort((a, b) => (a.id < b.id ? -1 : 1))
-  const page = limit > 0 ? pageOf(matching, limit, marker, query.get('page_reverse') === 'True') : matching
+  const page = limit > 0 ? matching.filter(({ id }) => marker === null || id > marker).slice(0, limit) : matching
   const body: Record<string, unknown> = { [plural]: page.map(entry => selectFields(entry, query.getAll('fields'))) }
-  if (limit > 0) body[`${plural}_links`] = links(request, page, limit)
+  if (limit > 0) {
+    // As in Neutron, a full page always has a next link, even if that page is empty.
+    const next = page.length >= limit ? [pageLink(request, 'next', { marker: page.at(-1)?.id })] : []
+    body[`${plural}_links`] = [...next, pageLink(request, 'previous', { marker: page[0]?.id, page_reverse: 'True' })]
+  }
   return { status: 200, body }
 }
 
 function pageSize(requested: number, max: number): number {
   return requested > 0 && max > 0 ? Math.min(requested, max) : requested || max
-}
-
-function pageOf(entries: Entry[], limit: number, marker: string | null, reverse: boolean): Entry[] {
-  if (reverse) return entries.filter(entry => marker === null || entry.id < marker).slice(-limit)
-  return entries.filter(entry => marker === null || entry.id > marker).slice(0, limit)
-}
-
-/** As in Neutron, a full page always has a next link, even if that page is empty. */
-function links(request: CloudRequest, page: Entry[], limit: number): { rel: string; href: string }[] {
-  const reverse = request.query.get('page_reverse') === 'True'
-  const full = page.length >= limit
-  const next = pageLink(request, 'next', { marker: page.at(-1)?.id, page_reverse: undefined })
-  const previous = pageLink(request, 'previous', { marker: page[0]?.id, page_reverse: 'True' })
-  return [...(full || reverse ? [next] : []), ...(full || !reverse ? [previous] : [])]
 }
 
 /** One of the values of each attribute must match, for all attributes. */

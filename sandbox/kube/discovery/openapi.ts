@@ -64,7 +64,7 @@ function innerOf({ properties, items, additionalProperties: further }: Schema, s
 }
 
 /** Adds descriptions of apiVersion and kind. */
-export function describedSchema({ schema = {} }: KindVersion): Schema {
+function describedSchema({ schema = {} }: KindVersion): Schema {
   return {
     ...schema,
     properties: {
@@ -75,7 +75,7 @@ export function describedSchema({ schema = {} }: KindVersion): Schema {
   }
 }
 
-export function schemaName(kind: Kind, version: KindVersion): string {
+function schemaName(kind: Kind, version: KindVersion): string {
   const [first = ''] = kind.group.split('.')
   const place = kind.custom
     ? kind.group.split('.').reverse().join('.')
@@ -85,7 +85,7 @@ export function schemaName(kind: Kind, version: KindVersion): string {
   return `${place}.${version.name}.${kind.kind}`
 }
 
-export function gvk(kind: Kind, version: KindVersion): Fields {
+function gvk(kind: Kind, version: KindVersion): Fields {
   return { group: kind.group, kind: kind.kind, version: version.name }
 }
 

@@ -137,21 +137,15 @@ export function deleteOptions(parameters: URLSearchParams, body: unknown): Delet
   const given = recordOf(body)
   const preconditions = recordOf(given['preconditions'])
   const grace = query.get('gracePeriodSeconds') ?? given['gracePeriodSeconds']
-  const orphan = query.get('orphanDependents') ?? given['orphanDependents']
-  const requested = query.get('propagationPolicy') ?? given['propagationPolicy']
+  const policy = query.get('propagationPolicy') ?? given['propagationPolicy']
   const errors: FieldError[] = []
   const dryRun = dryRunOf(
     [...query.getAll('dryRun'), ...(Array.isArray(given['dryRun']) ? given['dryRun'].map(textOf) : [])],
     errors,
   )
-  if (requested && !isPolicy(requested)) {
-    errors.push(fieldError.unsupported('propagationPolicy', requested, ['Foreground', 'Background', 'Orphan', 'nil']))
-  } else if (requested && orphan !== undefined && orphan !== null) {
-    const detail = 'orphanDependents and deletionPropagation cannot be both set'
-    errors.push(fieldError.invalid('propagationPolicy', requested, detail))
-  }
+  if (policy && !isPolicy(policy))
+    errors.push(fieldError.unsupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan', 'nil']))
   if (errors.length > 0) throw invalidOptions('DeleteOptions', errors)
-  const policy = requested || (orphan === undefined || orphan === null ? undefined : orphanPolicy(orphan))
   const uid = textOf(preconditions['uid'])
   const resourceVersion = textOf(preconditions['resourceVersion'])
   return {
@@ -165,8 +159,4 @@ export function deleteOptions(parameters: URLSearchParams, body: unknown): Delet
 
 function isPolicy(value: unknown): value is 'Background' | 'Foreground' | 'Orphan' {
   return value === 'Background' || value === 'Foreground' || value === 'Orphan'
-}
-
-function orphanPolicy(orphan: unknown): string {
-  return String(orphan) === 'true' ? 'Orphan' : 'Background'
 }

@@ -27,10 +27,10 @@ ConfigMapKeySelector (atomic): key*:string name:string optional:bool
 ConfigMapProjection: items:KeyToPath[] name:string optional:bool
 ConfigMapVolumeSource: defaultMode:int items:KeyToPath[] name:string optional:bool
 Container: args:string[] command:string[] env:EnvVar[name] envFrom:EnvFromSource[] image:string imagePullPolicy:string
-  lifecycle:Lifecycle livenessProbe:Probe name*:string ports:ContainerPort[containerPort+protocol]
-  readinessProbe:Probe resizePolicy:any[] resources:ResourceRequirements restartPolicy:string restartPolicyRules:any[]
-  securityContext:SecurityContext startupProbe:Probe stdin:bool stdinOnce:bool terminationMessagePath:string
-  terminationMessagePolicy:string tty:bool volumeDevices:VolumeDevice[devicePath] volumeMounts:VolumeMount[mountPath]
+  lifecycle:any livenessProbe:any name*:string ports:ContainerPort[containerPort+protocol]
+  readinessProbe:any resizePolicy:any[] resources:ResourceRequirements restartPolicy:string restartPolicyRules:any[]
+  securityContext:SecurityContext startupProbe:any stdin:bool stdinOnce:bool terminationMessagePath:string
+  terminationMessagePolicy:string tty:bool volumeDevices:any[devicePath] volumeMounts:VolumeMount[mountPath]
   workingDir:string
 ContainerPort: containerPort*:int hostIP:string hostPort:int name:string protocol:string=TCP
 ContainerState: running:ContainerStateRunning terminated:ContainerStateTerminated waiting:ContainerStateWaiting
@@ -41,9 +41,6 @@ ContainerStateWaiting: message:string reason:string
 ContainerStatus: allocatedResources:quantity{} allocatedResourcesStatus:any[name] containerID:string image*:string
   imageID*:string lastState:ContainerState name*:string ready*:bool resources:ResourceRequirements restartCount*:int
   started:bool state:ContainerState stopSignal:string user:any volumeMounts:any[mountPath]
-DownwardAPIProjection: items:DownwardAPIVolumeFile[]
-DownwardAPIVolumeFile: fieldRef:ObjectFieldSelector mode:int path*:string resourceFieldRef:ResourceFieldSelector
-DownwardAPIVolumeSource: defaultMode:int items:DownwardAPIVolumeFile[]
 EmptyDirVolumeSource: medium:string sizeLimit:quantity
 EnvFromSource: configMapRef:ConfigMapEnvSource prefix:string secretRef:SecretEnvSource
 EnvVar: name*:string value:string valueFrom:EnvVarSource
@@ -54,16 +51,9 @@ Event: action:string count:int eventTime:time firstTimestamp:time involvedObject
   series:EventSeries source:EventSource type:string
 EventSeries: count:int lastObservedTime:time
 EventSource: component:string host:string
-ExecAction: command:string[]
-GRPCAction: port*:int service:string
-HTTPGetAction: host:string httpHeaders:HTTPHeader[] path:string port*:intOrString scheme:string
-HTTPHeader: name*:string value*:string
-HostAlias: hostnames:string[] ip*:string
 HostIP: ip*:string
 HostPathVolumeSource: path*:string type:string
 KeyToPath: key*:string mode:int path*:string
-Lifecycle: postStart:LifecycleHandler preStop:LifecycleHandler stopSignal:string
-LifecycleHandler: exec:ExecAction httpGet:HTTPGetAction sleep:SleepAction tcpSocket:TCPSocketAction
 LocalObjectReference (atomic): name:string
 Namespace: spec:NamespaceSpec status:NamespaceStatus
 NamespaceCondition: lastTransitionTime:time message:string reason:string status*:string type*:string
@@ -87,16 +77,15 @@ Pod: spec:PodSpec status:PodStatus
 PodCondition: lastProbeTime:time lastTransitionTime:time message:string observedGeneration:int reason:string
   status*:string type*:string
 PodIP: ip*:string
-PodReadinessGate: conditionType*:string
 PodSecurityContext: appArmorProfile:any fsGroup:int fsGroupChangePolicy:string runAsGroup:int runAsNonRoot:bool
-  runAsUser:int seLinuxChangePolicy:string seLinuxOptions:SELinuxOptions seccompProfile:SeccompProfile
+  runAsUser:int seLinuxChangePolicy:string seLinuxOptions:any seccompProfile:SeccompProfile
   supplementalGroups:int[] supplementalGroupsPolicy:string sysctls:Sysctl[] windowsOptions:any
 PodSpec: activeDeadlineSeconds:int affinity:any automountServiceAccountToken:bool containers*:Container[name]
-  dnsConfig:any dnsPolicy:string enableServiceLinks:bool ephemeralContainers:Container[name] hostAliases:HostAlias[ip]
+  dnsConfig:any dnsPolicy:string enableServiceLinks:bool ephemeralContainers:Container[name] hostAliases:any[ip]
   hostIPC:bool hostNetwork:bool hostPID:bool hostUsers:bool hostname:string hostnameOverride:string
   imagePullSecrets:LocalObjectReference[name] initContainers:Container[name] nodeName:string nodeSelector:string{}
   os:any overhead:quantity{} preemptionPolicy:string priority:int priorityClassName:string
-  readinessGates:PodReadinessGate[] resourceClaims:any[name] resources:ResourceRequirements restartPolicy:string
+  readinessGates:any[] resourceClaims:any[name] resources:ResourceRequirements restartPolicy:string
   runtimeClassName:string schedulerName:string schedulingGates:any[name] schedulingGroup:any
   securityContext:PodSecurityContext serviceAccount:string serviceAccountName:string setHostnameAsFQDN:bool
   shareProcessNamespace:bool subdomain:string terminationGracePeriodSeconds:int tolerations:Toleration[]
@@ -107,13 +96,9 @@ PodStatus: allocatedResources:quantity{} conditions:PodCondition[type] container
   nominatedNodeName:string observedGeneration:int phase:string podIP:string podIPs:PodIP[ip] qosClass:string
   reason:string resize:string resourceClaimStatuses:any[name] resources:ResourceRequirements startTime:time
 PodTemplateSpec: metadata:ObjectMeta spec:PodSpec
-Probe: exec:ExecAction failureThreshold:int grpc:GRPCAction httpGet:HTTPGetAction initialDelaySeconds:int
-  periodSeconds:int successThreshold:int tcpSocket:TCPSocketAction terminationGracePeriodSeconds:int
-  timeoutSeconds:int
 ProjectedVolumeSource: defaultMode:int sources:VolumeProjection[]
 ResourceFieldSelector (atomic): containerName:string divisor:quantity resource*:string
 ResourceRequirements: claims:any[name] limits:quantity{} requests:quantity{}
-SELinuxOptions: level:string role:string type:string user:string
 SeccompProfile: localhostProfile:string type*:string
 Secret: data:bytes{} immutable:bool stringData:string{} type:string
 SecretEnvSource: name:string optional:bool
@@ -122,26 +107,23 @@ SecretProjection: items:KeyToPath[] name:string optional:bool
 SecretVolumeSource: defaultMode:int items:KeyToPath[] optional:bool secretName:string
 SecurityContext: allowPrivilegeEscalation:bool appArmorProfile:any capabilities:Capabilities privileged:bool
   procMount:string readOnlyRootFilesystem:bool runAsGroup:int runAsNonRoot:bool runAsUser:int
-  seLinuxOptions:SELinuxOptions seccompProfile:SeccompProfile windowsOptions:any
+  seLinuxOptions:any seccompProfile:SeccompProfile windowsOptions:any
 Service: spec:any status:any
 ServiceAccount: automountServiceAccountToken:bool imagePullSecrets:LocalObjectReference[]
   secrets:ObjectReference[name]
 ServiceAccountTokenProjection: audience:string expirationSeconds:int path*:string
-SleepAction: seconds*:int
 Sysctl: name*:string value*:string
-TCPSocketAction: host:string port*:intOrString
 Taint: effect*:string key*:string timeAdded:time value:string
 Toleration: effect:string key:string operator:string tolerationSeconds:int value:string
 Volume: awsElasticBlockStore:any azureDisk:any azureFile:any cephfs:any cinder:any configMap:ConfigMapVolumeSource
-  csi:any downwardAPI:DownwardAPIVolumeSource emptyDir:EmptyDirVolumeSource ephemeral:any fc:any flexVolume:any
+  csi:any downwardAPI:any emptyDir:EmptyDirVolumeSource ephemeral:any fc:any flexVolume:any
   flocker:any gcePersistentDisk:any gitRepo:any glusterfs:any hostPath:HostPathVolumeSource image:any iscsi:any
   name*:string nfs:any persistentVolumeClaim:any photonPersistentDisk:any portworxVolume:any
   projected:ProjectedVolumeSource quobyte:any rbd:any scaleIO:any secret:SecretVolumeSource storageos:any
   vsphereVolume:any
-VolumeDevice: devicePath*:string name*:string
 VolumeMount: mountPath*:string mountPropagation:string name*:string readOnly:bool recursiveReadOnly:string
   subPath:string subPathExpr:string
-VolumeProjection: clusterTrustBundle:any configMap:ConfigMapProjection downwardAPI:DownwardAPIProjection
+VolumeProjection: clusterTrustBundle:any configMap:ConfigMapProjection downwardAPI:any
   podCertificate:any secret:SecretProjection serviceAccountToken:ServiceAccountTokenProjection
 # io.k8s.api.rbac.v1
 ClusterRole: aggregationRule:any rules:PolicyRule[]

@@ -149,7 +149,6 @@ export function listCases(context: () => KubeContext): void {
     assert.equal((await ask('GET', 'limit=many')).status, 400)
     assert.equal((await ask('DELETE', 'dryRun=Some')).status, 422)
     assert.equal((await ask('DELETE', 'propagationPolicy=Sideways')).status, 422)
-    assert.equal((await ask('DELETE', 'propagationPolicy=Orphan&orphanDependents=true')).status, 422)
     const config = aNodeConfig(context(), 'never')
     for (const query of ['dryRun=Some', 'fieldValidation=Loose']) {
       const error = await rejection(kube.raw('POST', `${collectionPath(nodeConfigs, namespace)}?${query}`, config))

@@ -24,8 +24,7 @@ export function addSandboxCommands(sandbox: Command): void {
   sandbox.enablePositionalOptions()
 
   addCommand(sandbox, 'up', 'start a sandbox in the background (3 nodes, 2 subnets), attach ports, wait for their NICs')
-    .option('--foreground', 'stay in the terminal until Ctrl-C')
-    .option('--detach', 'return when it is up (the default)')
+    .addOption(new Option('--background').hideHelp())
     .option('--nodes <count>', 'number of nodes (default: 3, or 1 virtual machine)', positiveInteger)
     .addOption(
       new Option(
@@ -39,8 +38,8 @@ export function addSandboxCommands(sandbox: Command): void {
     .addOption(kindOption('kubernetes', 'etcd, kube-apiserver and kube-controller-manager'))
     .addOption(kindOption('openstack', 'Keystone, Neutron, Nova and RabbitMQ'))
     .action(
-      async ({ foreground, nicDelay, rabbitmq, kubernetes, openstack, dir, ...more }: SandboxLocation & UpFlags) => {
-        const { rabbitmqVariable, upDetached, upForeground } = await import('./up.ts')
+      async ({ background, nicDelay, rabbitmq, kubernetes, openstack, dir, ...more }: SandboxLocation & UpFlags) => {
+        const { rabbitmqVariable, runSandbox, up } = await import('./up.ts')
         const options = {
           ...more,
           nodes: more.nodes ?? (more.vm ? 1 : 3),
@@ -53,8 +52,8 @@ export function addSandboxCommands(sandbox: Command): void {
         }
         if (options.real.openstack && options.rabbitmq)
           throw new CliError('--rabbitmq: --openstack real starts its own broker; leave out --rabbitmq')
-        if (!foreground) return upDetached(options)
-        await upForeground(options).catch(error => {
+        if (!background) return up(options)
+        await runSandbox(options).catch(error => {
           console.error(`multinic: ${messageOf(error)}`)
           process.exitCode = 1
         })
@@ -125,7 +124,7 @@ export function addSandboxCommands(sandbox: Command): void {
 }
 
 interface UpFlags {
-  foreground?: boolean
+  background?: boolean
   simulated?: boolean
   vm?: boolean
   nodes?: number

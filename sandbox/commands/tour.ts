@@ -24,8 +24,8 @@ export async function tour(location: SandboxLocation): Promise<void> {
   print(`${paragraph(title)}\n`)
   try {
     if (startsSandbox) {
-      const { upDetached } = await import('./up.ts')
-      await upDetached({ state, nodes: 3, nicDelayMs: 300, program: './bin/multinic', print: onlyProgress })
+      const { up } = await import('./up.ts')
+      await up({ state, nodes: 3, nicDelayMs: 300, program: './bin/multinic', print: onlyProgress })
     }
     await withControl(location, control => runSteps(control, prompt?.confirm))
     if (startsSandbox)

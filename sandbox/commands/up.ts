@@ -1,20 +1,19 @@
 /**
- * `sandbox up`: runs the sandbox in the foreground or as a background process. Prints the progress and finishes when every
- * attached port is a configured NIC.
+ * `sandbox up`: runs the sandbox as a background process. Prints its progress and finishes when every attached port is a
+ * configured NIC.
  */
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { environment } from '../../src/runtime/env.ts'
 import { messageOf } from '../../src/runtime/errors.ts'
-import { createLog, type Level, type Log } from '../../src/telemetry/log.ts'
+import { createLog, type Level } from '../../src/telemetry/log.ts'
 import { connectControl } from '../control/client.ts'
 import { nextSteps, type SandboxStatus, statusTree } from '../control/status.ts'
 import { ensureBundles } from '../lifecycle/bundles.ts'
 import { assertVirtualMachines, detectNamespaceSupport, type NamespaceSupport } from '../lifecycle/capabilities.ts'
 import { programCommand } from '../lifecycle/components.ts'
-import { inNewUserNamespace, isInUserNamespace } from '../lifecycle/rootless.ts'
+import { inNewUserNamespace } from '../lifecycle/rootless.ts'
 import {
   findOwner,
   makeStateDir,
@@ -50,7 +49,7 @@ const readyWithinMs = (sandbox: Sandbox) =>
 type UpMessage = { progress: string } | { up: SandboxStatus } | { failed: string }
 
 /** Resolves when the sandbox is up; its process keeps running. */
-export async function upDetached(options: UpOptions): Promise<void> {
+export async function up(options: UpOptions): Promise<void> {
   const { state, print, nodes, nicDelayMs, rabbitmq } = options
   if (await showRunning(options)) return
   const namespaces = await chooseHost(options)
@@ -62,7 +61,7 @@ export async function upDetached(options: UpOptions): Promise<void> {
   if (namespaces === 'none') flags.push('--simulated')
   if (options.vm) flags.push('--vm')
   const { program } = await ensureBundles(print)
-  const { command, env } = programCommand(program, 'sandbox', 'up', '--foreground', ...flags)
+  const { command, env } = programCommand(program, 'sandbox', 'up', '--background', ...flags)
   const [file = '', ...args] = namespaces === 'user' ? inNewUserNamespace(command) : command
   const child = spawn(file, args, {
     stdio: ['ignore', output, output, 'ipc'],
@@ -103,25 +102,14 @@ function showUp(status: SandboxStatus, { print, program }: UpOptions): void {
   for (const text of ['', statusTree(status), '', nextSteps(status, program)]) print(text)
 }
 
-/** Resolves after a signal has stopped the sandbox and everything is removed. */
-export async function upForeground(options: UpOptions): Promise<void> {
+/** The background process: reports to the command that started it. Resolves after a signal has stopped the sandbox. */
+export async function runSandbox(options: UpOptions): Promise<void> {
   const { state } = options
-  let simulated = options.simulated
-  /** Set in the background process: reports to the command that started it. */
-  const report = process.send ? (message: UpMessage) => void process.send?.(message) : undefined
-  if (!report) {
-    if (await showRunning(options)) return
-    const namespaces = await chooseHost(options)
-    if (namespaces === 'user' && !isInUserNamespace()) return rerunInUserNamespace(state)
-    simulated = namespaces === 'none'
-    await prepare(options)
-  }
+  const report = (message: UpMessage) => void process.send?.(message)
+  const progress = (line: string) => report({ progress: line })
   await writeOwner(state)
-  const print = report ? (line: string) => report({ progress: line }) : options.print
-  const log = createLog(
-    { part: 'sandbox' },
-    { level: (environment()['LOG_LEVEL'] as Level | undefined) ?? (report ? 'info' : 'error') },
-  )
+  const level = (environment()['LOG_LEVEL'] as Level | undefined) ?? 'info'
+  const log = createLog({ part: 'sandbox' }, { level })
   const stop = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
   process.on('disconnect', () => {})
@@ -134,11 +122,11 @@ export async function upForeground(options: UpOptions): Promise<void> {
     ])
     let attaching: Promise<void> | undefined
     const onNodes = (target: AttachTarget) => {
-      attaching = attachFirstPorts(target, print)
+      attaching = attachFirstPorts(target, progress)
       // Awaited below; until then a rejection must not end the process.
       attaching.catch(() => {})
     }
-    const sandbox = await startSandbox({ ...options, simulated, log, progress: print, onNodes })
+    const sandbox = await startSandbox({ ...options, log, progress, onNodes })
     close = sandbox.stop
     const closeControl = await serveControl(sandbox, log)
     close = async () => {
@@ -147,31 +135,15 @@ export async function upForeground(options: UpOptions): Promise<void> {
     }
     await attaching
     const status = await waitUntilReady(sandbox, stop.signal)
-    if (report && status) report({ up: status })
-    else if (status) showUp(status, options)
+    if (status) report({ up: status })
     await untilAborted(stop.signal)
   } catch (error) {
-    report?.({ failed: messageOf(error) })
+    report({ failed: messageOf(error) })
     throw error
   } finally {
-    await closeAndRemove(close, state, log)
+    await close().catch(error => log.error('cannot stop sandbox cleanly', { error }))
+    await removeLeftovers(state)
   }
-}
-
-/** Runs the same command again in the same terminal, as root of a new user namespace. */
-async function rerunInUserNamespace(state: StateDir): Promise<void> {
-  const [file = '', ...args] = inNewUserNamespace([process.execPath, ...process.execArgv, ...process.argv.slice(1)])
-  // The terminal sends SIGINT to the child, too, which stops on it.
-  process.on('SIGINT', () => {})
-  const child = spawn(file, args, { stdio: 'inherit', env: { ...environment(), [processMarker]: state.dir } })
-  process.on('SIGTERM', () => child.kill('SIGTERM'))
-  const [code] = await once(child, 'exit')
-  process.exitCode = Number(code ?? 1)
-}
-
-async function closeAndRemove(close: () => Promise<void>, state: StateDir, log: Log): Promise<void> {
-  await close().catch(error => log.error('cannot stop sandbox cleanly', { error }))
-  await removeLeftovers(state)
 }
 
 async function showRunning(options: UpOptions): Promise<boolean> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -238,13 +238,13 @@ test('without permission for namespaces, nodes are simulated, and up prints why'
 })
 
 test('up after a crash cleans up and starts', async () => {
-  const env = { ...environment(), MULTINIC_SANDBOX_DIR: dir }
-  const starting = spawn(program, ['sandbox', 'up', '--nodes', '1', '--foreground'], { env, stdio: 'ignore' })
-  await eventually(() => assert.ok(readdirSync('/run/netns').some(name => name.startsWith(stateDir(dir).prefix))), {
+  const state = stateDir(dir)
+  const starting = sandbox('up', '--nodes', '1')
+  await eventually(() => assert.ok(readdirSync('/run/netns').some(name => name.startsWith(state.prefix))), {
     within: 30_000,
   })
-  starting.kill('SIGKILL')
-  await new Promise(resolve => starting.once('exit', resolve))
+  kill(Number(JSON.parse(readFileSync(state.path('owner.json'), 'utf8')).pid))
+  assert.equal((await starting).code, 1)
   const { code, out } = await sandbox('up', '--nodes', '1')
   assert.equal(code, 0, out)
   assert.match(out, /cleaning up after a sandbox that crashed/)

@@ -24,9 +24,9 @@ import { chartFiles, rules } from './chart.ts'
 import { cliPage } from './cli-page.ts'
 import { dockerfileTexts } from './dockerfile.ts'
 import { figureFiles, readFigures } from './figures-page.ts'
-import { guestPages, readGuests } from './guests-page.ts'
+import { guestPages } from './guests-page.ts'
 import { inventorySchemaPages } from './inventory-schema.ts'
-import { kubernetesPages, readKubernetesRuns } from './kubernetes-page.ts'
+import { kubernetesPages } from './kubernetes-page.ts'
 import { metricsPage } from './metrics-page.ts'
 import { nightlyPages, readNightlyRuns } from './nightly-page.ts'
 import { nightlyParts } from './nightly-parts.ts'
@@ -75,8 +75,8 @@ const pages = [
   ...referencePages('metrics', metricsPage),
   ...settingsPages(),
   ...(await inventorySchemaPages()),
-  ...guestPages(readGuests()),
-  ...kubernetesPages(readKubernetesRuns()),
+  ...guestPages(),
+  ...kubernetesPages(),
   ...tokenAttackPages(),
   ...attackPages(),
   ...nightlyPages(nightlyParts(0), readNightlyRuns()),

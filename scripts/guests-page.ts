@@ -2,12 +2,9 @@
  * The reference page of the virtual machines that passed `make vm`, with the versions that they reported
  * (docs/reference/guests.json). `node scripts/guests-page.ts` stores those of the last run (dist/guests.jsonl); the others stay.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { BootedGuest } from '../test/rigs/vm/booted.ts'
-import { introduction, type Language, referencePages, table } from './reference.ts'
+import { introduction, type Language, readRuns, referencePages, storeRuns, table } from './reference.ts'
 
-const root = join(import.meta.dirname, '..')
 const guestsFile = 'docs/reference/guests.json'
 
 const texts: Record<Language, { title: string; text: string; columns: readonly string[] }> = {
@@ -23,10 +20,10 @@ const texts: Record<Language, { title: string; text: string; columns: readonly s
   },
 }
 
-export function guestPages(guests: readonly BootedGuest[]): [path: string, text: string][] {
+export function guestPages(): [path: string, text: string][] {
   return referencePages('guests', language => {
     const { columns, ...texted } = texts[language]
-    const rows = guests.map(({ image, system, processor, kernel, packages, on }) => [
+    const rows = readRuns<BootedGuest>(guestsFile).map(({ image, system, processor, kernel, packages, on }) => [
       `\`${image}\``,
       ...[system, processor, kernel, packages.join(', '), on],
     ])
@@ -34,15 +31,4 @@ export function guestPages(guests: readonly BootedGuest[]): [path: string, text:
   })
 }
 
-export function readGuests(): BootedGuest[] {
-  return JSON.parse(readFileSync(join(root, guestsFile), 'utf8'))
-}
-
-if (import.meta.main) {
-  const lines = readFileSync(join(root, 'dist/guests.jsonl'), 'utf8').trim().split('\n')
-  const all = [...readGuests(), ...lines.map(line => JSON.parse(line) as BootedGuest)]
-  const latest = new Map(all.map(guest => [guest.image, guest]))
-  const sorted = [...latest.values()].sort((a, b) => a.image.localeCompare(b.image))
-  writeFileSync(join(root, guestsFile), `${JSON.stringify(sorted, null, 1)}\n`)
-  console.log(`${guestsFile} has ${sorted.length} guests; run make generate to write the page`)
-}
+if (import.meta.main) storeRuns<BootedGuest>(guestsFile, 'dist/guests.jsonl', ({ image }) => image)

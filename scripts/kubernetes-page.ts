@@ -2,14 +2,14 @@
  * The reference page of the Kubernetes versions that passed tests of `make e2e` (docs/reference/kubernetes.json).
  * `node scripts/kubernetes-page.ts` stores those of the last runs (dist/kubernetes.jsonl); the others stay.
  */
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { kubernetesVersion } from '../test/rigs/kubernetes/binaries.ts'
-import { introduction, type Language, referencePages, table } from './reference.ts'
+import { introduction, type Language, readRuns, referencePages, storeRuns, table } from './reference.ts'
+import { root } from './test-files.ts'
 
-const root = join(import.meta.dirname, '..')
 const runsFile = 'docs/reference/kubernetes.json'
-const lastRuns = join(root, 'dist/kubernetes.jsonl')
+const lastRuns = 'dist/kubernetes.jsonl'
 
 /** The tests of a supported version, with what they show. */
 const testsOfVersion: Readonly<Record<string, Record<Language, string>>> = {
@@ -29,7 +29,7 @@ const testsOfVersion: Readonly<Record<string, Record<Language, string>>> = {
 
 export const filesOfVersion: readonly string[] = Object.keys(testsOfVersion)
 
-export interface KubernetesRun {
+interface KubernetesRun {
   version: string
   file: string
   /** Date of the run. */
@@ -49,16 +49,16 @@ const texts: Record<Language, { title: string; text: string; columns: readonly s
   },
 }
 
-export function kubernetesPages(runs: readonly KubernetesRun[]): [path: string, text: string][] {
+export function kubernetesPages(): [path: string, text: string][] {
   return referencePages('kubernetes', language => {
     const { columns, ...texted } = texts[language]
-    const rows = runs.map(({ version, file, on }) => [version, testsOfVersion[file]?.[language] ?? file, on])
+    const rows = readRuns<KubernetesRun>(runsFile).map(({ version, file, on }) => [
+      version,
+      testsOfVersion[file]?.[language] ?? file,
+      on,
+    ])
     return `${introduction({ name: 'kubernetes', source: runsFile, language, ...texted })}\n${table(columns, rows)}`
   })
-}
-
-export function readKubernetesRuns(): KubernetesRun[] {
-  return JSON.parse(readFileSync(join(root, runsFile), 'utf8'))
 }
 
 /** Called after a run without failures. */
@@ -68,14 +68,7 @@ export function storeKubernetesRuns(files: readonly string[]): void {
     .filter(file => file in testsOfVersion)
     .map(file => `${JSON.stringify({ version: kubernetesVersion, file, on } satisfies KubernetesRun)}\n`)
   mkdirSync(join(root, 'dist'), { recursive: true })
-  appendFileSync(lastRuns, lines.join(''))
+  appendFileSync(join(root, lastRuns), lines.join(''))
 }
 
-if (import.meta.main) {
-  const lines = readFileSync(lastRuns, 'utf8').trim().split('\n')
-  const all = [...readKubernetesRuns(), ...lines.map(line => JSON.parse(line) as KubernetesRun)]
-  const latest = new Map(all.map(run => [`${run.version} ${run.file}`, run]))
-  const sorted = [...latest.entries()].sort(([a], [b]) => a.localeCompare(b)).map(([, run]) => run)
-  writeFileSync(join(root, runsFile), `${JSON.stringify(sorted, null, 2)}\n`)
-  console.log(`${runsFile} has ${sorted.length} runs; run make generate to write the page`)
-}
+if (import.meta.main) storeRuns<KubernetesRun>(runsFile, lastRuns, ({ version, file }) => `${version} ${file}`)

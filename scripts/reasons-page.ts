@@ -1,32 +1,29 @@
 /**
  * docs/reference/reasons.md and reasons.ko.md: the catalogue of reasons, one table per group.
  */
-import { type Language, type ReasonClass, reasonClasses, reasonGroups } from '../src/contract/reasons/catalogue.ts'
+import { type ReasonClass, reasonClasses, reasonGroups } from '../src/contract/reasons/catalogue.ts'
 import type { Reasons } from '../src/contract/reasons/reason.ts'
+import { introduction, type Language, table } from './reference.ts'
 
 type Group = keyof typeof reasonGroups
 
 interface Page {
   title: string
-  other: string
-  intro: string
+  text: string
   classesTitle: string
-  /** Class and its meaning. */
-  classColumns: string
+  classColumns: readonly string[]
   /** Name and meaning of each class. */
   classes: Record<ReasonClass, readonly [name: string, meaning: string]>
-  columns: string
+  columns: readonly string[]
   groups: Record<Group, string>
 }
 
 const pages: Record<Language, Page> = {
   en: {
     title: 'Reasons',
-    other: '[한국어](reasons.ko.md)',
-    intro:
-      'Conditions, Events, agent reports and the inventory show these reasons. The dashboard and `multinic why` show the same meanings and remedies. A reason that is not listed here comes from another version of a component.',
+    text: 'Conditions, Events, agent reports and the inventory show these reasons. The dashboard and `multinic why` show the same meanings and remedies. A reason that is not listed here comes from another version of a component.',
     classesTitle: 'Severity',
-    classColumns: '| severity | meaning | Event type |',
+    classColumns: ['severity', 'meaning', 'Event type'],
     classes: {
       normal: ['normal', 'The result is the requested one, or you chose it.'],
       progress: ['progress', 'A step on the way to a result.'],
@@ -36,7 +33,7 @@ const pages: Record<Language, Page> = {
       ],
       attention: ['needs attention', 'A person has to act.'],
     },
-    columns: '| reason | severity | meaning | what to do |',
+    columns: ['reason', 'severity', 'meaning', 'what to do'],
     groups: {
       sync: 'Conditions of an OpenstackConfig',
       verdict: 'Verdicts on ports and VMs',
@@ -47,11 +44,9 @@ const pages: Record<Language, Page> = {
   },
   ko: {
     title: '사유',
-    other: '[English](reasons.md)',
-    intro:
-      '조건, 이벤트, agent 보고서, 인벤토리에 표시되는 사유입니다. 대시보드와 `multinic why`도 같은 설명과 조치 방법을 보여 줍니다. 여기에 없는 사유는 다른 버전의 구성 요소가 보고한 것입니다.',
+    text: '조건, 이벤트, agent 보고서, 인벤토리에 표시되는 사유입니다. 대시보드와 `multinic why`도 같은 설명과 조치 방법을 보여 줍니다. 여기에 없는 사유는 다른 버전의 구성 요소가 보고한 것입니다.',
     classesTitle: '심각도',
-    classColumns: '| 심각도 | 의미 | 이벤트 유형 |',
+    classColumns: ['심각도', '의미', '이벤트 유형'],
     classes: {
       normal: ['정상', '요청한 결과이거나 사용자가 선택한 상태입니다.'],
       progress: ['진행 중', '결과에 이르는 과정입니다.'],
@@ -61,7 +56,7 @@ const pages: Record<Language, Page> = {
       ],
       attention: ['조치 필요', '사람이 조치해야 합니다.'],
     },
-    columns: '| 사유 | 심각도 | 의미 | 조치 방법 |',
+    columns: ['사유', '심각도', '의미', '조치 방법'],
     groups: {
       sync: 'OpenstackConfig의 조건',
       verdict: '포트와 VM의 판정',
@@ -73,28 +68,23 @@ const pages: Record<Language, Page> = {
 }
 
 export function reasonsPage(language: Language): string {
-  const { title, other, intro, classesTitle, classColumns, classes, columns, groups } = pages[language]
-  const classRows = Object.entries(classes).map(
-    ([name, [label, meaning]]) => `| ${label} | ${meaning} | ${reasonClasses[name as ReasonClass].eventType} |`,
-  )
+  const { title, text, classesTitle, classColumns, classes, columns, groups } = pages[language]
+  const classRows = Object.entries(classes).map(([name, texts]) => [
+    ...texts,
+    reasonClasses[name as ReasonClass].eventType,
+  ])
   const tables = Object.entries(groups).map(([group, heading]) => {
     const reasons: Reasons = reasonGroups[group as Group]
-    const rows = Object.entries(reasons).map(([name, reason]) =>
-      ['', ` \`${name}\` `, ` ${classes[reason.class][0]} `, ...reason[language].map(text => ` ${text} `), ''].join(
-        '|',
-      ),
-    )
-    return table(heading, columns, rows)
+    const rows = Object.entries(reasons).map(([name, reason]) => [
+      `\`${name}\``,
+      classes[reason.class][0],
+      ...reason[language],
+    ])
+    return `## ${heading}\n\n${table(columns, rows)}`
   })
-  const header = '<!-- Made by `make generate` from src/contract/reasons. Do not edit. -->'
   return [
-    `${header}\n# ${title}\n\n${other}\n\n${intro}\n`,
-    table(classesTitle, classColumns, classRows),
+    introduction({ name: 'reasons', source: 'src/contract/reasons', language, title, text }),
+    `## ${classesTitle}\n\n${table(classColumns, classRows)}`,
     ...tables,
   ].join('\n')
-}
-
-function table(heading: string, columns: string, rows: readonly string[]): string {
-  const rule = columns.replace(/[^|]+/g, '---')
-  return `## ${heading}\n\n${columns}\n${rule}\n${rows.join('\n')}\n`
 }

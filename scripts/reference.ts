@@ -1,7 +1,10 @@
 /**
  * Common parts of the generated reference pages: they exist in English and Korean, and both have the same tables.
  */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Language, languages } from '../src/contract/reasons/catalogue.ts'
+import { root } from './test-files.ts'
 
 export type { Language }
 
@@ -13,6 +16,25 @@ export const pageName = (name: string, language: Language) => `${name}${endings[
 /** Both languages of a page, by path. */
 export function referencePages(name: string, page: (language: Language) => string): [path: string, text: string][] {
   return languages.map(language => [`docs/reference/${pageName(name, language)}`, page(language)])
+}
+
+/** Adds the runs of a file of JSON lines to stored ones. A newer run replaces one with the same key. */
+export function storeRuns<Run>(stored: string, lines: string, keyOf: (run: Run) => string): void {
+  const read = (file: string) => readFileSync(join(root, file), 'utf8').trim()
+  const all = [
+    ...JSON.parse(read(stored)),
+    ...read(lines)
+      .split('\n')
+      .map(line => JSON.parse(line)),
+  ] as Run[]
+  const latest = [...new Map(all.map(run => [keyOf(run), run]))].sort(([a], [b]) => a.localeCompare(b))
+  const runs = latest.map(([, run]) => run)
+  writeFileSync(join(root, stored), `${JSON.stringify(runs, null, 2)}\n`)
+  console.log(`${stored} has ${runs.length} runs; run make generate to write the page`)
+}
+
+export function readRuns<Run>(stored: string): Run[] {
+  return JSON.parse(readFileSync(join(root, stored), 'utf8'))
 }
 
 interface Introduction {

@@ -5,7 +5,7 @@ import { crdOf, kinds } from '../src/contract/crd.ts'
 import { openApiDocument } from '../src/contract/openapi.ts'
 import { inventoryApi } from '../src/inventory/api.ts'
 import { violaApi } from '../src/viola/api.ts'
-import { introduction, type Language, table } from './reference.ts'
+import { type Language, referencePages, table } from './reference.ts'
 
 interface Schema {
   type?: string
@@ -73,25 +73,24 @@ const objectTexts: Record<Language, ObjectTexts> = {
   },
 }
 
-export function objectsPage(language: Language): string {
-  const texts = objectTexts[language]
-  const sections = kinds.map(kind => {
-    const { group, plural, shortNames, description, versions } = kind
-    const schema = schemaOf(crdOf(kind))
-    const { spec = {}, status = {} } = schema.properties ?? {}
-    const about = `${description} \`${group}\`, ${texts.versions(versions.map(one => `\`${one}\``).join(', '))}`
-    const names = texts.names(`\`kubectl get ${plural}\``, shortNames.map(name => `\`${name}\``).join(', '))
-    const rules = rulesIn(schema).map(rule => `- ${rule}\n`)
-    return [
-      `## ${kind.kind}\n\n${about} ${names}\n`,
-      `### ${kind.kind}: spec\n\n${fieldTable(spec, language)}`,
-      `### ${kind.kind}: status\n\n${fieldTable(status, language)}`,
-      ...(rules.length > 0 ? [`### ${kind.kind}: ${texts.rules}\n\n${texts.rulesText}\n\n${rules.join('')}`] : []),
-    ].join('\n')
+export const objectPages = () =>
+  referencePages('objects', 'src/contract', objectTexts, (language, texts) => {
+    const sections = kinds.map(kind => {
+      const { group, plural, shortNames, description, versions } = kind
+      const schema = schemaOf(crdOf(kind))
+      const { spec = {}, status = {} } = schema.properties ?? {}
+      const about = `${description} \`${group}\`, ${texts.versions(versions.map(one => `\`${one}\``).join(', '))}`
+      const names = texts.names(`\`kubectl get ${plural}\``, shortNames.map(name => `\`${name}\``).join(', '))
+      const rules = rulesIn(schema).map(rule => `- ${rule}\n`)
+      return [
+        `## ${kind.kind}\n\n${about} ${names}\n`,
+        `### ${kind.kind}: spec\n\n${fieldTable(spec, language)}`,
+        `### ${kind.kind}: status\n\n${fieldTable(status, language)}`,
+        ...(rules.length > 0 ? [`### ${kind.kind}: ${texts.rules}\n\n${texts.rulesText}\n\n${rules.join('')}`] : []),
+      ].join('\n')
+    })
+    return sections.join('\n')
   })
-  const { title, text } = texts
-  return [introduction({ name: 'objects', source: 'src/contract', language, title, text }), ...sections].join('\n')
-}
 
 function schemaOf(crd: object): Schema {
   const { spec } = crd as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } }
@@ -161,24 +160,23 @@ const callTexts: Record<Language, CallTexts> = {
   },
 }
 
-export function callsPage(language: Language): string {
-  const { title, text, bodies } = callTexts[language]
-  const sections = Object.entries({ viola: violaApi, inventory: inventoryApi }).map(([name, api]) => {
-    const { info, paths } = openApiDocument(api) as {
-      info: { title: string; description: string }
-      paths: Record<string, Record<string, Operation>>
-    }
-    const calls = Object.entries(paths).flatMap(([path, operations]) =>
-      Object.entries(operations).map(([method, operation]) =>
-        callText(`${method.toUpperCase()} ${path}`, operation, language),
-      ),
-    )
-    const about = `${info.description} ${bodies(`${name}.openapi.yaml`)}`
-    return `## ${info.title}\n\n${about}\n\n${calls.join('\n')}`
+export const callPages = () =>
+  referencePages('calls', 'src/viola/api.ts and src/inventory/api.ts', callTexts, (language, { bodies }) => {
+    const sections = Object.entries({ viola: violaApi, inventory: inventoryApi }).map(([name, api]) => {
+      const { info, paths } = openApiDocument(api) as {
+        info: { title: string; description: string }
+        paths: Record<string, Record<string, Operation>>
+      }
+      const calls = Object.entries(paths).flatMap(([path, operations]) =>
+        Object.entries(operations).map(([method, operation]) =>
+          callText(`${method.toUpperCase()} ${path}`, operation, language),
+        ),
+      )
+      const about = `${info.description} ${bodies(`${name}.openapi.yaml`)}`
+      return `## ${info.title}\n\n${about}\n\n${calls.join('\n')}`
+    })
+    return sections.join('\n')
   })
-  const source = 'src/viola/api.ts and src/inventory/api.ts'
-  return [introduction({ name: 'calls', source, language, title, text }), ...sections].join('\n')
-}
 
 function callText(title: string, operation: Operation, language: Language): string {
   const { summary = '', parameters = [], responses = {} } = operation

@@ -4,7 +4,7 @@
  */
 import { attackSections } from '../test/attacks/published/attacks.ts'
 import type { PublishedAttack } from '../test/attacks/published/section.ts'
-import { introduction, type Language, referencePages, table } from './reference.ts'
+import { type Language, referencePages, table } from './reference.ts'
 
 const texts: Record<
   Language,
@@ -27,8 +27,7 @@ const texts: Record<
 }
 
 export function attackPages(): [path: string, text: string][] {
-  return referencePages('attacks', language => {
-    const { title, text, columns, passed, recorded } = texts[language]
+  return referencePages('attacks', 'test/attacks/published', texts, (language, { columns, passed, recorded }) => {
     const parts = attackSections.map(section => {
       const rows = section.attacks.map(attack => [
         attack.about[language],
@@ -38,8 +37,7 @@ export function attackPages(): [path: string, text: string][] {
       ])
       return `## ${section.title[language]}\n\n${table(columns, rows)}`
     })
-    const intro = introduction({ name: 'attacks', source: 'test/attacks/published', language, title, text })
-    return `${intro}\n${parts.join('\n')}`
+    return parts.join('\n')
   })
 }
 

@@ -9,7 +9,7 @@ import { nodeLabelsPolicy } from '../src/controller/networks/node-labels-policy.
 import { nodeConditionPolicy } from '../src/controller/node-condition-policy.ts'
 import { operatorConfigMapsPolicy, operatorSecretsPolicy } from '../src/operator/write-policies.ts'
 import { chartValues, type Group, type Leaf } from './chart-values.ts'
-import { introduction, type Language, referencePages, table } from './reference.ts'
+import { type Language, referencePages, table } from './reference.ts'
 
 const chart = 'deployments/helm'
 const header = '# Made by `make generate`. Do not edit.\n'
@@ -41,7 +41,9 @@ export function chartFiles(): Map<string, string> {
     [`${chart}/files/policies/operator-secrets.yaml`, header + yaml(operatorSecretsPolicy.spec)],
     [`${chart}/files/policies/operator-configmaps.yaml`, header + yaml(operatorConfigMapsPolicy.spec)],
     [`${chart}/files/access.yaml`, header + yaml(accessRoles())],
-    ...referencePages('helm-values', valuesPage),
+    ...referencePages('helm-values', 'scripts/chart-values.ts', pageTexts, (_, { columns }) =>
+      table(columns, valueRows()),
+    ),
   ])
   for (const kind of kinds)
     files.set(`${chart}/files/crds/${kind.group}_${kind.plural}.yaml`, header + yaml(crdOf(kind)))
@@ -87,15 +89,8 @@ const pageTexts: Record<Language, { title: string; text: string; columns: string
   },
 }
 
-function valuesPage(language: Language): string {
-  const { columns, ...texts } = pageTexts[language]
-  const rows = leavesOf(chartValues, '').map(([name, { is, about }]) => [
-    `\`${name}\``,
-    `\`${JSON.stringify(is)}\``,
-    about,
-  ])
-  const source = 'scripts/chart-values.ts'
-  return `${introduction({ name: 'helm-values', source, language, ...texts })}\n${table(columns, rows)}`
+function valueRows(): string[][] {
+  return leavesOf(chartValues, '').map(([name, { is, about }]) => [`\`${name}\``, `\`${JSON.stringify(is)}\``, about])
 }
 
 function leavesOf({ of }: Group, before: string): [string, Leaf][] {

@@ -4,7 +4,7 @@
 import type { Command } from 'commander'
 import { userCommands } from '../src/cli/commands.ts'
 import { terminalIo } from '../src/cli/terminal.ts'
-import { introduction, type Language, pageName, table } from './reference.ts'
+import { type Language, pageName, referencePages, table } from './reference.ts'
 
 interface Texts {
   title: string
@@ -160,14 +160,14 @@ const texts: Record<Language, Texts> = {
   },
 }
 
-export function cliPage(language: Language): string {
-  const text = texts[language]
+export const cliPages = () => referencePages('cli', 'src/cli', texts, bodyOf)
+
+function bodyOf(language: Language, text: Texts): string {
   const { columns, headings, comments } = text
   const commands = userCommands(terminalIo({}, language), () => {}).flatMap(command =>
     command.commands.length > 0 ? command.commands : [command],
   )
-  return `${introduction({ name: 'cli', source: 'src/cli', language, title: text.title, text: text.text })}
-${text.install}
+  return `${text.install}
 
 ${text.kubeconfig}
 

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Figure, type Goal, meetsGoal } from '../test/bench/figure.ts'
 import { plotOf, shown } from './plot.ts'
-import { introduction, type Language, referencePages, table } from './reference.ts'
+import { type Language, referencePages, table } from './reference.ts'
 
 export const figuresFile = 'docs/reference/figures.json'
 
@@ -35,7 +35,10 @@ export function readFigures(): Figures | undefined {
 
 /** Texts by path. */
 export function figureFiles(figures: Figures): Map<string, string> {
-  return new Map([...referencePages('figures', language => pageOf(figures, language)), ...plots(figures)])
+  return new Map([
+    ...referencePages('figures', figuresFile, texts, (_, own) => bodyOf(figures, own)),
+    ...plots(figures),
+  ])
 }
 
 interface Texts {
@@ -74,27 +77,25 @@ const texts: Record<Language, Texts> = {
   },
 }
 
-function pageOf({ machine, benches }: Figures, language: Language): string {
-  const { title, text, columns, run: runText, machine: machineText } = texts[language]
+function bodyOf({ machine, benches }: Figures, { columns, goals, run: runText, machine: machineText }: Texts): string {
   const sections = Object.entries(benches).map(
     ([bench, run]) =>
       `## ${bench}\n\n${runText(run)}\n\n${table(
         columns,
-        run.figures.map(figure => rowOf(figure, language)),
+        run.figures.map(figure => rowOf(figure, goals)),
       )}`,
   )
-  const intro = introduction({ name: 'figures', source: figuresFile, language, title, text })
-  return [intro, `${machineText(machine)}\n`, ...sections].join('\n')
+  return [`${machineText(machine)}\n`, ...sections].join('\n')
 }
 
-function rowOf(figure: Figure, language: Language): string[] {
+function rowOf(figure: Figure, goals: GoalTexts): string[] {
   const { name, value, unit, against, reference, ratio } = figure
   return [
     `\`${name}\``,
     `${shown(value)} ${unit}`,
     `${against}: ${shown(reference)} ${unit}`,
     shown(ratio),
-    goalText(figure, texts[language].goals),
+    goalText(figure, goals),
   ]
 }
 

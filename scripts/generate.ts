@@ -18,20 +18,19 @@ import {
   operatorSecretsPolicyBinding,
 } from '../src/operator/write-policies.ts'
 import { violaApi } from '../src/viola/api.ts'
-import { callsPage, objectsPage } from './api-pages.ts'
+import { callPages, objectPages } from './api-pages.ts'
 import { attackPages } from './attacks-page.ts'
 import { chartFiles, rules } from './chart.ts'
-import { cliPage } from './cli-page.ts'
+import { cliPages } from './cli-page.ts'
 import { dockerfileTexts } from './dockerfile.ts'
 import { figureFiles, readFigures } from './figures-page.ts'
 import { guestPages } from './guests-page.ts'
 import { inventorySchemaPages } from './inventory-schema.ts'
 import { kubernetesPages } from './kubernetes-page.ts'
-import { metricsPage } from './metrics-page.ts'
+import { metricPages } from './metrics-page.ts'
 import { nightlyPages, readNightlyRuns } from './nightly-page.ts'
 import { nightlyParts } from './nightly-parts.ts'
-import { reasonsPage } from './reasons-page.ts'
-import { referencePages } from './reference.ts'
+import { reasonPages } from './reasons-page.ts'
 import { settingsPages } from './settings-pages.ts'
 import { readSoak, soakFiles } from './soak-page.ts'
 import { tokenAttackPages } from './token-attacks-page.ts'
@@ -68,11 +67,11 @@ for (const [name, objects] of Object.entries(policies))
     header + objects.map(object => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n'),
   )
 const pages = [
-  ...referencePages('objects', objectsPage),
-  ...referencePages('calls', callsPage),
-  ...referencePages('cli', cliPage),
-  ...referencePages('reasons', reasonsPage),
-  ...referencePages('metrics', metricsPage),
+  ...objectPages(),
+  ...callPages(),
+  ...cliPages(),
+  ...reasonPages(),
+  ...metricPages(),
   ...settingsPages(),
   ...(await inventorySchemaPages()),
   ...guestPages(),

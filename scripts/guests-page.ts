@@ -3,7 +3,7 @@
  * (docs/reference/guests.json). `node scripts/guests-page.ts` stores those of the last run (dist/guests.jsonl); the others stay.
  */
 import type { BootedGuest } from '../test/rigs/vm/booted.ts'
-import { introduction, type Language, readRuns, referencePages, storeRuns, table } from './reference.ts'
+import { type Language, readRuns, referencePages, storeRuns, table } from './reference.ts'
 
 const guestsFile = 'docs/reference/guests.json'
 
@@ -21,13 +21,12 @@ const texts: Record<Language, { title: string; text: string; columns: readonly s
 }
 
 export function guestPages(): [path: string, text: string][] {
-  return referencePages('guests', language => {
-    const { columns, ...texted } = texts[language]
+  return referencePages('guests', guestsFile, texts, (_, { columns }) => {
     const rows = readRuns<BootedGuest>(guestsFile).map(({ image, system, processor, kernel, packages, on }) => [
       `\`${image}\``,
       ...[system, processor, kernel, packages.join(', '), on],
     ])
-    return `${introduction({ name: 'guests', source: guestsFile, language, ...texted })}\n${table(columns, rows)}`
+    return table(columns, rows)
   })
 }
 

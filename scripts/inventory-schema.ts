@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import type { Tables } from '../src/inventory/schema.ts'
 import { openSqlite } from '../src/inventory/sqlite.ts'
 import { silent } from '../src/telemetry/log.ts'
-import { introduction, type Language, referencePages } from './reference.ts'
+import { type Language, referencePages } from './reference.ts'
 
 type Table = keyof Tables
 type Remarks = { [T in Table]?: { [C in keyof Tables[T]]?: string } }
@@ -52,7 +52,9 @@ interface Column {
 
 export async function inventorySchemaPages(): Promise<[path: string, text: string][]> {
   const diagram = await diagramOfTables()
-  return referencePages('inventory-schema', language => page(diagram, language))
+  return referencePages('inventory-schema', 'src/inventory/migrations', texts, (_, { notes }) =>
+    [`\`\`\`mermaid\nerDiagram\n${diagram}\n\`\`\`\n`, notes.map(note => `- ${note}\n`).join('')].join('\n'),
+  )
 }
 
 async function diagramOfTables(): Promise<string> {
@@ -140,11 +142,4 @@ const texts: Record<Language, { title: string; text: string; notes: readonly str
       '손상된 파일은 `….damaged-<time>`으로 이름을 바꾸고 새 파일을 만듭니다. operator가 다음 동기화에서 기록을 복원합니다. 인벤토리에 의존하는 노드는 없습니다.',
     ],
   },
-}
-
-function page(diagram: string, language: Language): string {
-  const { title, text, notes } = texts[language]
-  const intro = introduction({ name: 'inventory-schema', source: 'src/inventory/migrations', language, title, text })
-  const drawn = `\`\`\`mermaid\nerDiagram\n${diagram}\n\`\`\`\n`
-  return [intro, drawn, notes.map(note => `- ${note}\n`).join('')].join('\n')
 }

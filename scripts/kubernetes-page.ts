@@ -5,7 +5,7 @@
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { kubernetesVersion } from '../test/rigs/kubernetes/binaries.ts'
-import { introduction, type Language, readRuns, referencePages, storeRuns, table } from './reference.ts'
+import { type Language, readRuns, referencePages, storeRuns, table } from './reference.ts'
 import { root } from './test-files.ts'
 
 const runsFile = 'docs/reference/kubernetes.json'
@@ -50,14 +50,13 @@ const texts: Record<Language, { title: string; text: string; columns: readonly s
 }
 
 export function kubernetesPages(): [path: string, text: string][] {
-  return referencePages('kubernetes', language => {
-    const { columns, ...texted } = texts[language]
+  return referencePages('kubernetes', runsFile, texts, (language, { columns }) => {
     const rows = readRuns<KubernetesRun>(runsFile).map(({ version, file, on }) => [
       version,
       testsOfVersion[file]?.[language] ?? file,
       on,
     ])
-    return `${introduction({ name: 'kubernetes', source: runsFile, language, ...texted })}\n${table(columns, rows)}`
+    return table(columns, rows)
   })
 }
 

@@ -2,7 +2,7 @@
  * The reference page of the metrics, from the catalogue.
  */
 import { type LabelBound, type Metric, metricCatalogue, processMetrics } from '../src/contract/metrics.ts'
-import { introduction, type Language, pageName, table } from './reference.ts'
+import { type Language, pageName, referencePages, table } from './reference.ts'
 
 interface Texts {
   title: string
@@ -45,15 +45,14 @@ const texts: Record<Language, Texts> = {
   },
 }
 
-export function metricsPage(language: Language): string {
-  const { title, text, components, process } = texts[language]
-  const tables = Object.entries(metricCatalogue).map(
-    ([component, metrics]) =>
-      `## ${components[component as keyof typeof components]}\n\n${metricsTable(metrics, language)}`,
-  )
-  const intro = introduction({ name: 'metrics', source: 'src/contract/metrics.ts', language, title, text })
-  return [intro, ...tables, `## ${process}\n\n${metricsTable(processMetrics, language)}`].join('\n')
-}
+export const metricPages = () =>
+  referencePages('metrics', 'src/contract/metrics.ts', texts, (language, { components, process }) => {
+    const tables = Object.entries(metricCatalogue).map(
+      ([component, metrics]) =>
+        `## ${components[component as keyof typeof components]}\n\n${metricsTable(metrics, language)}`,
+    )
+    return [...tables, `## ${process}\n\n${metricsTable(processMetrics, language)}`].join('\n')
+  })
 
 function metricsTable(metrics: Readonly<Record<string, Metric>>, language: Language): string {
   const rows = Object.entries(metrics).map(([name, { type, help, labels }]) => {

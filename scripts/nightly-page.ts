@@ -1,10 +1,10 @@
 /**
  * The reference page of the last run of each part of `make nightly` (docs/reference/nightly.json, written by scripts/nightly.ts).
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NightlyPart } from './nightly-parts.ts'
-import { introduction, type Language, referencePages, table } from './reference.ts'
+import { type Language, readRuns, referencePages, table } from './reference.ts'
 import { root } from './test-files.ts'
 import { summary, type Totals } from './totals.ts'
 
@@ -37,19 +37,18 @@ export function nightlyPages(
   parts: readonly NightlyPart[],
   runs: readonly NightlyRun[],
 ): [path: string, text: string][] {
-  return referencePages('nightly', language => {
-    const { columns, notRun, ...texted } = texts[language]
+  return referencePages('nightly', nightlyFile, texts, (language, { columns, notRun }) => {
     const rows = parts.map(({ name, text }) => {
       const run = runs.find(({ part }) => part === name)
       const result = run ? [summary(run), `${run.minutes}`, `\`${run.commit}\``, run.on] : [notRun, '', '', '']
       return [`\`${name}\``, text[language], ...result]
     })
-    return `${introduction({ name: 'nightly', source: nightlyFile, language, ...texted })}\n${table(columns, rows)}`
+    return table(columns, rows)
   })
 }
 
 export function readNightlyRuns(): NightlyRun[] {
-  return JSON.parse(readFileSync(join(root, nightlyFile), 'utf8'))
+  return readRuns(nightlyFile)
 }
 
 /** Replaces the last run of the part. */

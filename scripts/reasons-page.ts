@@ -3,11 +3,11 @@
  */
 import { type ReasonClass, reasonClasses, reasonGroups } from '../src/contract/reasons/catalogue.ts'
 import type { Reasons } from '../src/contract/reasons/reason.ts'
-import { introduction, type Language, table } from './reference.ts'
+import { type Language, referencePages, table } from './reference.ts'
 
 type Group = keyof typeof reasonGroups
 
-interface Page {
+interface Texts {
   title: string
   text: string
   classesTitle: string
@@ -18,7 +18,7 @@ interface Page {
   groups: Record<Group, string>
 }
 
-const pages: Record<Language, Page> = {
+const texts: Record<Language, Texts> = {
   en: {
     title: 'Reasons',
     text: 'Conditions, Events, agent reports and the inventory show these reasons. The dashboard and `multinic why` show the same meanings and remedies. A reason that is not listed here comes from another version of a component.',
@@ -67,24 +67,21 @@ const pages: Record<Language, Page> = {
   },
 }
 
-export function reasonsPage(language: Language): string {
-  const { title, text, classesTitle, classColumns, classes, columns, groups } = pages[language]
-  const classRows = Object.entries(classes).map(([name, texts]) => [
-    ...texts,
-    reasonClasses[name as ReasonClass].eventType,
-  ])
-  const tables = Object.entries(groups).map(([group, heading]) => {
-    const reasons: Reasons = reasonGroups[group as Group]
-    const rows = Object.entries(reasons).map(([name, reason]) => [
-      `\`${name}\``,
-      classes[reason.class][0],
-      ...reason[language],
+export const reasonPages = () =>
+  referencePages('reasons', 'src/contract/reasons', texts, (language, own) => {
+    const { classesTitle, classColumns, classes, columns, groups } = own
+    const classRows = Object.entries(classes).map(([name, words]) => [
+      ...words,
+      reasonClasses[name as ReasonClass].eventType,
     ])
-    return `## ${heading}\n\n${table(columns, rows)}`
+    const tables = Object.entries(groups).map(([group, heading]) => {
+      const reasons: Reasons = reasonGroups[group as Group]
+      const rows = Object.entries(reasons).map(([name, reason]) => [
+        `\`${name}\``,
+        classes[reason.class][0],
+        ...reason[language],
+      ])
+      return `## ${heading}\n\n${table(columns, rows)}`
+    })
+    return [`## ${classesTitle}\n\n${table(classColumns, classRows)}`, ...tables].join('\n')
   })
-  return [
-    introduction({ name: 'reasons', source: 'src/contract/reasons', language, title, text }),
-    `## ${classesTitle}\n\n${table(classColumns, classRows)}`,
-    ...tables,
-  ].join('\n')
-}

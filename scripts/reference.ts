@@ -13,9 +13,22 @@ const endings: Record<Language, string> = { en: '.md', ko: '.ko.md' }
 /** File name of a page in a language: `settings.md`, `settings.ko.md`. */
 export const pageName = (name: string, language: Language) => `${name}${endings[language]}`
 
-/** Both languages of a page, by path. */
-export function referencePages(name: string, page: (language: Language) => string): [path: string, text: string][] {
-  return languages.map(language => [`docs/reference/${pageName(name, language)}`, page(language)])
+/**
+ * Both languages of a page, by path: where it comes from (`source`, as text), its title, the other language, an introduction, and
+ * its body.
+ */
+export function referencePages<T extends { title: string; text: string }>(
+  name: string,
+  source: string,
+  texts: Record<Language, T>,
+  body: (language: Language, texts: T) => string,
+): [path: string, text: string][] {
+  return languages.map(language => {
+    const { title, text } = texts[language]
+    const other = language === 'en' ? `[한국어](${pageName(name, 'ko')})` : `[English](${pageName(name, 'en')})`
+    const head = `<!-- Made by \`make generate\` from ${source}. Do not edit. -->\n# ${title}\n\n${text} ${other}\n`
+    return [`docs/reference/${pageName(name, language)}`, `${head}\n${body(language, texts[language])}`]
+  })
 }
 
 /** Adds the runs of a file of JSON lines to stored ones. A newer run replaces one with the same key. */
@@ -35,22 +48,6 @@ export function storeRuns<Run>(stored: string, lines: string, keyOf: (run: Run) 
 
 export function readRuns<Run>(stored: string): Run[] {
   return JSON.parse(readFileSync(join(root, stored), 'utf8'))
-}
-
-interface Introduction {
-  /** Name of the page without its ending. */
-  name: string
-  /** Files that the page is generated from. */
-  source: string
-  language: Language
-  title: string
-  text: string
-}
-
-/** The first lines of a page: where it comes from, its title, the other language, an introduction. */
-export function introduction({ name, source, language, title, text }: Introduction): string {
-  const other = language === 'en' ? `[한국어](${pageName(name, 'ko')})` : `[English](${pageName(name, 'en')})`
-  return `<!-- Made by \`make generate\` from ${source}. Do not edit. -->\n# ${title}\n\n${text} ${other}\n`
 }
 
 export function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {

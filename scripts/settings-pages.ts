@@ -7,7 +7,7 @@ import { controllerSettings } from '../src/controller/config.ts'
 import { inventorySettings } from '../src/inventory/config.ts'
 import { processSettings } from '../src/operator/config.ts'
 import { violaSettings } from '../src/viola/config.ts'
-import { introduction, type Language, referencePages, table } from './reference.ts'
+import { type Language, referencePages, table } from './reference.ts'
 
 interface Texts {
   title: string
@@ -96,20 +96,19 @@ const syncTexts: Record<Language, Texts> = {
 
 export function settingsPages(): [path: string, text: string][] {
   const components = Object.entries(pages).flatMap(([name, { source, shape, texts }]) =>
-    referencePages(name, language => {
+    referencePages(name, source, texts, language => {
       const { environment, default: standard, meaning } = columns[language]
       const rows = Object.entries(shape).map(([variable, setting]) => [
         `\`${variable}\``,
         ...cellsOf(setting, language),
       ])
-      const intro = introduction({ name, source, language, ...texts[language] })
-      return `${intro}\n${table([environment, standard, meaning], rows)}`
+      return table([environment, standard, meaning], rows)
     }),
   )
-  return [...referencePages('settings', syncPage), ...components]
+  return [...referencePages('settings', 'src/contract/settings.ts', syncTexts, syncTable), ...components]
 }
 
-function syncPage(language: Language): string {
+function syncTable(language: Language): string {
   const { environment, default: standard, meaning } = columns[language]
   const rows = Object.entries(settingEnvironment).map(([name, variable]) => {
     const value = (settingDefaults as Record<string, unknown>)[name]
@@ -117,9 +116,7 @@ function syncPage(language: Language): string {
     const description = settings.shape[name as keyof typeof settings.shape].description ?? ''
     return [`\`${variable}\``, `\`${name}\``, literal(text, language), description]
   })
-  const source = 'src/contract/settings.ts'
-  const intro = introduction({ name: 'settings', source, language, ...syncTexts[language] })
-  return `${intro}\n${table([environment, 'spec.settings', standard, meaning], rows)}`
+  return table([environment, 'spec.settings', standard, meaning], rows)
 }
 
 /** Default and meaning. A default that is no value is a sentence of the description. */

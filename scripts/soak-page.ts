@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { replicaNames } from '../test/soak/names.ts'
 import type { Sample, Verdict } from '../test/soak/verdict.ts'
-import { introduction, type Language, referencePages, table } from './reference.ts'
+import { type Language, referencePages, table } from './reference.ts'
 import { root } from './test-files.ts'
 import { type Panel, timePlotOf } from './time-plot.ts'
 
@@ -95,12 +95,10 @@ const texts: Record<Language, Texts> = {
 
 /** Texts by path. */
 export function soakFiles({ run, verdicts, faults, samples }: StoredSoak): [path: string, text: string][] {
-  const pages = referencePages('soak', language => {
-    const { title, text, columns, met, failed, ...words } = texts[language]
-    const intro = introduction({ name: 'soak', source: soakFile, language, title, text })
+  const pages = referencePages('soak', soakFile, texts, (_, { columns, met, failed, ...words }) => {
     const rows = verdicts.map(verdict => [verdict.check, verdict.met ? met : failed, verdict.text])
     const image = `![${words.picture}](../images/${picture})`
-    return `${intro}\n${words.run(run, faults.length)}\n\n${image}\n\n${table(columns, rows)}`
+    return `${words.run(run, faults.length)}\n\n${image}\n\n${table(columns, rows)}`
   })
   const panels = curves.map(({ lines, ...panel }) => ({
     ...panel,

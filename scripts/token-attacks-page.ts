@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { attacks, type Component, components } from '../test/attacks/token-attacks.ts'
-import { introduction, type Language, referencePages, table } from './reference.ts'
+import { type Language, referencePages, table } from './reference.ts'
 
 const resultsFile = 'docs/reference/token-attacks.json'
 
@@ -39,13 +39,12 @@ export function tokenAttackPages(): [path: string, text: string][] {
   const results: Record<string, Component[]> = JSON.parse(
     readFileSync(join(import.meta.dirname, '..', resultsFile), 'utf8'),
   )
-  return referencePages('token-attacks', language => {
-    const { title, text, attempt, done, refused } = texts[language]
+  return referencePages('token-attacks', resultsFile, texts, (language, { attempt, done, refused }) => {
     const rows = attacks.map(({ id, about }) => [
       about[language],
       ...components.map(component => (results[id]?.includes(component) ? done : refused)),
     ])
     const columns = [attempt, ...components.map(component => names[component])]
-    return `${introduction({ name: 'token-attacks', source: resultsFile, language, title, text })}\n${table(columns, rows)}`
+    return table(columns, rows)
   })
 }

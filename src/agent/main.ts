@@ -9,6 +9,8 @@ import type { Environment } from '../runtime/env.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import { recover } from './apply/recover.ts'
+import type { BackendRules } from './backends/backend.ts'
+import { allBackends } from './backends/backends.ts'
 import { parseSettings, type Settings } from './config.ts'
 import type { AgentContext } from './context.ts'
 import { connectNetworkManager } from './daemons/network-manager.ts'
@@ -96,12 +98,14 @@ async function connectDaemons(
   paths: Paths,
   log: Log,
 ): Promise<Pick<AgentContext, 'networkManager' | 'networkManagerError' | 'networkd'>> {
-  const mayHaveNetworkManager = [paths.networkManager, paths.networkScripts].some(path => host.list(path) !== undefined)
+  const exists = ({ directory }: BackendRules) => host.list(directory(paths)) !== undefined
+  const mayHaveNetworkManager = allBackends.some(backend => backend.readByNetworkManager !== 'never' && exists(backend))
   try {
     const networkManager = mayHaveNetworkManager ? await connectNetworkManager(host, paths) : undefined
     return { networkManager, networkd: await connectNetworkd(host, paths, log) }
   } catch (error) {
-    if (!(error instanceof BusError) || host.list(paths.netplan) === undefined) throw error
+    if (!(error instanceof BusError) || !allBackends.some(backend => backend.worksWithoutBus && exists(backend)))
+      throw error
     log.warn('cannot use the system bus', { error: messageOf(error) })
     return {
       networkManagerError: `cannot use ${paths.bus}: ${messageOf(error)}; with AppArmor, set AGENT_APPARMOR_PROFILE=Unconfined`,

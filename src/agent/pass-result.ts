@@ -7,6 +7,7 @@ import type { Failure, Failures } from './apply/apply.ts'
 import { fileChangesOf } from './apply/files.ts'
 import { filesThatLose, foreignFiles, unreadable } from './backends/boot-order.ts'
 import { filesFor } from './backends/files.ts'
+import { ownedNics, ownFiles } from './backends/owned.ts'
 import type { AgentContext } from './context.ts'
 import type { Paths } from './paths.ts'
 import { nodeDifferences, nodeGroup } from './plan/node-routing.ts'
@@ -14,7 +15,7 @@ import type { Plan } from './plan/plan.ts'
 import { describeTakeOver, whyNotHandedOver } from './plan/take-over.ts'
 import { summarize } from './state/difference.ts'
 import type { Observed } from './state/observed.ts'
-import { allIndexes, filesOfIndex, ownedNicOf, ownedNics } from './state/ownership.ts'
+import { ownedNicOf } from './state/ownership.ts'
 import { applyUnitOf, type Unit } from './state/unit.ts'
 import { differences, fileDifferences } from './verify/verify.ts'
 
@@ -107,7 +108,7 @@ function withTakeOver(
   paths: Paths,
 ): Map<number, string> {
   const all = new Map(notes)
-  const ours = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
+  const ours = ownFiles(paths)
   const foreign = foreignFiles(observed, paths, ours)
   const unread = unreadable(observed, paths, ours)
   const owned = foreign.length > 0 ? ownedNics(observed, paths) : []

@@ -1,9 +1,38 @@
 /**
- * The network configuration that a node reads at boot, as the control plane derives it from the Node.
+ * The network configuration that a node reads at boot, as the control plane derives it from the Node, and where it is on the
+ * host.
  */
 import type { ObjectMeta } from './object.ts'
 
-export type Backend = 'netplan' | 'networkmanager' | 'ifcfg'
+interface BackendDirectory {
+  /** Volume of the agent's Job. */
+  volume: string
+  path: string
+  /** Directories that the agent only searches: parents that every distribution has. */
+  searched?: readonly string[]
+}
+
+/** `instead`: what the backend may configure in its place, which only the agent finds out. */
+export interface BackendMounts extends BackendDirectory {
+  instead?: BackendDirectory
+}
+
+const networkManager = {
+  volume: 'connections',
+  path: '/etc/NetworkManager/system-connections',
+  searched: ['/run/NetworkManager/system-connections', '/usr/lib'],
+} as const
+
+/** The only list of the backends. */
+export const backendDirectories = {
+  netplan: { volume: 'netplan', path: '/etc/netplan', instead: networkManager },
+  networkmanager: networkManager,
+  ifcfg: { volume: 'ifcfg', path: '/etc/sysconfig/network-scripts' },
+} as const satisfies Record<string, BackendMounts>
+
+export type Backend = keyof typeof backendDirectories
+
+export const backendNames = Object.keys(backendDirectories) as Backend[]
 
 /** A label on the Node: overrides the backend that its osImage implies. */
 export const backendLabel = 'multinic.io/backend'
@@ -11,7 +40,8 @@ export const backendLabel = 'multinic.io/backend'
 /** Every distribution outside the Red Hat family counts as Netplan; the agent rejects a mismatch. */
 export function backendOf(node: { metadata: ObjectMeta; status?: { nodeInfo?: { osImage?: string } } }): Backend {
   const label = node.metadata.labels?.[backendLabel]
-  if (label === 'netplan' || label === 'networkmanager' || label === 'ifcfg') return label
+  const labelled = backendNames.find(name => name === label)
+  if (labelled) return labelled
   // Stryker disable next-line StringLiteral: any text outside the family is the same.
   const osImage = node.status?.nodeInfo?.osImage ?? ''
   const family = /red hat|rhel|centos|rocky|alma|oracle|fedora/i

@@ -13,7 +13,7 @@ import {
   maxNodeNetworks,
   type NodeAddress,
 } from '../contract/agent-input.ts'
-import type { Backend } from '../contract/backend.ts'
+import { type Backend, type BackendMounts, backendDirectories, backendNames } from '../contract/backend.ts'
 import { hashOf } from '../contract/hash.ts'
 import { inputInterface } from '../contract/interface-hash.ts'
 import { addressesOf, type Interface } from '../contract/interfaces.ts'
@@ -281,7 +281,7 @@ export interface Mount {
  */
 function mountsFor(backend: Backend): Mount[] {
   return [
-    ...directories[backend],
+    ...directoriesOf(backend),
     directory('networkd', '/etc/systemd/network'),
     directory('sysctld', '/etc/sysctl.d'),
     created('udev', '/etc/udev/rules.d'),
@@ -299,18 +299,19 @@ function mountsFor(backend: Backend): Mount[] {
   ]
 }
 
-const profiles = '/etc/NetworkManager/system-connections'
-const otherProfiles = ['/run/NetworkManager/system-connections', '/usr/lib'].map(searched)
-const directories: Record<Backend, Mount[]> = {
-  // Netplan may configure NetworkManager instead of networkd, which only the agent finds out.
-  netplan: [directory('netplan', '/etc/netplan'), created('connections', profiles), ...otherProfiles],
-  networkmanager: [directory('connections', profiles), ...otherProfiles],
-  ifcfg: [directory('ifcfg', '/etc/sysconfig/network-scripts')],
+function directoriesOf(backend: Backend): Mount[] {
+  const { instead, ...own }: BackendMounts = backendDirectories[backend]
+  const others = [...(own.searched ?? []), ...(instead?.searched ?? [])]
+  return [
+    directory(own.volume, own.path),
+    ...(instead ? [created(instead.volume, instead.path)] : []),
+    ...others.map(searched),
+  ]
 }
 
 /** The mounts of every backend. */
 export function allMounts(): Mount[] {
-  return (Object.keys(directories) as Backend[]).flatMap(mountsFor)
+  return backendNames.flatMap(mountsFor)
 }
 
 /**

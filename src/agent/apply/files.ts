@@ -4,6 +4,7 @@
  */
 import { basename, dirname } from 'node:path'
 import { messageOf } from '../../runtime/errors.ts'
+import { allBackends, backends } from '../backends/backends.ts'
 import type { Host } from '../host/host.ts'
 import { configDirectories } from '../observe/observe.ts'
 import type { Paths } from '../paths.ts'
@@ -97,10 +98,8 @@ export function removeStaleStaged(host: Host, paths: Paths): void {
 
 function backupDirectory(paths: Paths, path: string): string | undefined {
   if (path.startsWith(`${paths.state}/`)) return undefined
-  for (const directory of [paths.networkScripts, paths.networkManager])
-    if (path.startsWith(`${directory}/`))
-      return directory === paths.networkScripts ? `${directory}/backup` : `${paths.state}/backup`
-  return `${paths.netplan}/backup`
+  const owner = allBackends.find(({ directory }) => path.startsWith(`${directory(paths)}/`)) ?? backends.netplan
+  return owner.backups(paths)
 }
 
 /** Returns the directory of the copy; undefined when there is nothing to keep. */

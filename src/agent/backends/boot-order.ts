@@ -1,23 +1,24 @@
 /**
  * Which file wins at boot. udev uses the first .link file that matches a NIC and networkd the first .network file, by file
- * name over all directories. NetworkManager activates the profile with the highest priority.
+ * name over all directories. What else decides is up to the backend.
  *
  * Pure. A match that the agent cannot evaluate counts as a match.
  */
 
+import type { Backend } from '../../contract/backend.ts'
 import type { Paths } from '../paths.ts'
 import type { DesiredNic } from '../state/desired-nic.ts'
 import type { FileState, Link, Observed } from '../state/observed.ts'
 import { macAddressIn } from '../state/ownership.ts'
-import { maxPriority } from './networkmanager.ts'
-
-type Extension = '.link' | '.network' | '.rules'
+import type { BootExtension } from './backend.ts'
+import { allBackends, backends } from './backends.ts'
+import { filesIn, hostPath, matchesAny, plainMac, sectionOf } from './matching.ts'
 
 /** Prefix of our file names. */
 const prefix = '05-'
 
 /** The directories of each kind of file. A file replaces one of the same name in a later directory. */
-function directoriesOf(paths: Paths): Record<Extension, string[]> {
+function directoriesOf(paths: Paths): Record<BootExtension, string[]> {
   const networkd = networkdDirectories(paths)
   return {
     '.link': networkd,
@@ -28,11 +29,6 @@ function directoriesOf(paths: Paths): Record<Extension, string[]> {
 
 export function networkdDirectories({ networkd, networkdRuntime, networkdLocal, networkdVendor }: Paths): string[] {
   return [networkd, networkdRuntime, networkdLocal, networkdVendor]
-}
-
-/** NetworkManager reads the profiles of all of them. */
-export function profileDirectories(paths: Paths): string[] {
-  return [paths.networkManager, paths.networkManagerRuntime, paths.networkManagerVendor]
 }
 
 /** Files that udev or networkd read before ours, by path. The others cannot win, whatever they say. */
@@ -50,11 +46,12 @@ export function earlierFiles(paths: Paths, list: (directory: string) => string[]
 export function winnerAtBoot(
   nic: DesiredNic,
   link: Link,
-  backend: string,
-  { observed, paths, files: ours }: { observed: Observed; paths: Paths; files: ReadonlySet<string> },
+  backend: Backend,
+  input: { observed: Observed; paths: Paths; files: ReadonlySet<string> },
 ): string | undefined {
-  const kinds: Extension[] = backend === 'netplan' ? ['.link', '.network', '.rules'] : ['.link', '.rules']
-  for (const extension of kinds) {
+  const { observed, paths, files: ours } = input
+  const { kindsAtBoot, strongerFile } = backends[backend]
+  for (const extension of kindsAtBoot) {
     const own = `${prefix}${nic.name}${extension}`
     const masked = new Set<string>()
     for (const directory of directoriesOf(paths)[extension]) {
@@ -69,25 +66,10 @@ export function winnerAtBoot(
       }
     }
   }
-  return backend === 'networkmanager' ? strongerProfile(nic, { observed, paths, ours }) : undefined
+  return strongerFile(nic, input)
 }
 
-/** All NICs ask for the same directories. */
-const sortedFiles = new WeakMap<Observed['files'], Map<string, [path: string, file: FileState][]>>()
-
-function filesIn(directory: string, extension: string, { files }: Observed): [path: string, file: FileState][] {
-  const known = sortedFiles.get(files) ?? new Map<string, [path: string, file: FileState][]>()
-  sortedFiles.set(files, known)
-  const found =
-    known.get(directory + extension) ??
-    Object.entries(files)
-      .filter(([path]) => path.startsWith(`${directory}/`) && path.endsWith(extension))
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-  known.set(directory + extension, found)
-  return found
-}
-
-function mayApply(extension: Extension, text: string, nic: DesiredNic, link: Link): boolean {
+function mayApply(extension: BootExtension, text: string, nic: DesiredNic, link: Link): boolean {
   if (extension === '.rules') return namesFinally(text, nic)
   // An empty file only hides another one of its name.
   if (text.trim() === '') return false
@@ -117,9 +99,10 @@ function namesFinally(text: string, { macAddress }: DesiredNic): boolean {
   })
 }
 
-/** Files of others that may configure a NIC. */
+/** Files of others that may configure a NIC, and lose against ours. */
 export function foreignFiles({ files }: Observed, paths: Paths, ours: ReadonlySet<string>): [string, FileState][] {
-  const directories = [paths.netplan, paths.networkd, paths.networkManager]
+  const losing = allBackends.filter(({ againstForeignFiles }) => againstForeignFiles === 'wins')
+  const directories = [paths.networkd, ...losing.map(({ directory }) => directory(paths))]
   return Object.entries(files).filter(
     ([path]) => !ours.has(path) && directories.some(directory => path.startsWith(`${directory}/`)),
   )
@@ -127,7 +110,10 @@ export function foreignFiles({ files }: Observed, paths: Paths, ours: ReadonlySe
 
 /** Files and directories of others that may configure a NIC and that cannot be read. */
 export function unreadable(observed: Observed, paths: Paths, ours: ReadonlySet<string>): string[] {
-  const searched = new Set([...Object.values(directoriesOf(paths)).flat(), ...profileDirectories(paths)])
+  const searched = new Set([
+    ...Object.values(directoriesOf(paths)).flat(),
+    ...allBackends.flatMap(({ alsoRead }) => alsoRead(paths)),
+  ])
   const files = foreignFiles(observed, paths, ours).filter(([, file]) => file.unreadable)
   const directories = [...searched].filter(directory => observed.files[directory]?.unreadable)
   return [...files.map(([path]) => path), ...directories].map(hostPath)
@@ -160,72 +146,4 @@ export function mentions(text: string, macAddress: string): boolean {
     .split('\n')
     .map(line => line.replace(/(^|\s)#.*/, ''))
     .some(line => line.toLowerCase().includes(macAddress) || macAddressIn(line) === macAddress)
-}
-
-/** NetworkManager ignores profiles that root does not own. */
-function strongerProfile(
-  { name, macAddress }: DesiredNic,
-  { observed, paths, ours }: { observed: Observed; paths: Paths; ours: ReadonlySet<string> },
-): string | undefined {
-  const profiles = profileDirectories(paths).flatMap(directory => filesIn(directory, '.nmconnection', observed))
-  for (const [path, file] of profiles) {
-    if (ours.has(path) || file.uid !== 0) continue
-    if (file.unreadable) return `cannot read ${hostPath(path)}, which may have the highest priority`
-    const connection = sectionOf(file.text, 'connection')
-    const ethernet = sectionOf(file.text, '(?:802-3-)?ethernet')
-    const [priority, autoconnect = 'true', device, type = 'ethernet', mac = macAddress] = [
-      ...['autoconnect-priority', 'autoconnect', 'interface-name', 'type'].map(key => connection[key]?.at(-1)),
-      ethernet['mac-address']?.at(-1),
-    ]
-    if (Number(priority ?? 0) < maxPriority || autoconnect === 'false' || !type.endsWith('ethernet')) continue
-    if ((device === undefined || device === name) && plainMac(mac) === plainMac(macAddress))
-      return `${hostPath(path)} has autoconnect-priority ${priority}, the same as ours, so it may configure the NIC at boot`
-  }
-  return undefined
-}
-
-/** Values by key of all sections with this name. As in systemd, an empty value discards those before it. */
-function sectionOf(text: string, name: string): Record<string, string[]> {
-  const values: Record<string, string[]> = {}
-  let inside = false
-  for (const line of text.replace(/\\\n/g, ' ').split('\n')) {
-    if (/^\s*([#;]|$)/.test(line)) continue
-    if (/^\s*\[/.test(line)) inside = new RegExp(`^\\s*\\[${name}\\]`).test(line)
-    const [, key, value = ''] = /^\s*([\w-]+)\s*=\s*(.*?)\s*$/.exec(line) ?? []
-    if (!inside || key === undefined) continue
-    values[key] = value === '' ? [] : [...(values[key] ?? []), value]
-  }
-  return Object.fromEntries(Object.entries(values).filter(([, list]) => list.length > 0))
-}
-
-/** Shell patterns. `!` before the first one inverts the list. */
-function matchesAny(patterns: readonly string[], names: readonly string[]): boolean {
-  const inverted = patterns[0]?.startsWith('!') ?? false
-  const matches = patterns.some((pattern, index) => {
-    const expression = globExpression(inverted && index === 0 ? pattern.slice(1) : pattern)
-    return names.some(name => expression.test(name))
-  })
-  return matches !== inverted
-}
-
-function globExpression(pattern: string): RegExp {
-  const escaped = pattern
-    .replace(/[.+^${}()|\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.')
-  try {
-    return new RegExp(`^${escaped.replaceAll('[!', '[^')}$`)
-  } catch {
-    return /^/
-  }
-}
-
-/** systemd accepts colons, hyphens and dots. */
-function plainMac(text: string): string {
-  return text.toLowerCase().replace(/[:.-]/g, '')
-}
-
-/** `/host/run/systemd/network/x` is mounted from `/run/systemd/network/x`. */
-function hostPath(path: string): string {
-  return path.replace('/host/', '/')
 }

@@ -4,36 +4,29 @@
  * Pure. Files in directories that do not exist on the host are left out.
  */
 
-import type { BackendKind } from '../config.ts'
+import type { Backend } from '../../contract/backend.ts'
 import type { Paths } from '../paths.ts'
 import type { DesiredNic } from '../state/desired-nic.ts'
 import type { FileState, Observed } from '../state/observed.ts'
-import { profileUuid } from '../state/ownership.ts'
-import { isReadByNetworkManager } from './detect.ts'
+import type { RenderedFile } from './backend.ts'
+import { backends, isReadByNetworkManager } from './backends.ts'
 import { linkFile, sysctlFile, udevRule } from './device.ts'
-import { ifcfgFiles } from './ifcfg.ts'
-import { netplanFile } from './netplan.ts'
-import { networkFile } from './networkd.ts'
-import { keyfile } from './networkmanager.ts'
 
-const secret = 0o600
 const open = 0o644
 
-type Rendered = [directory: string, name: string, mode: number, text: string][]
-
 /** The planner and the last check of a run need the same files. */
-const known = new WeakMap<DesiredNic, Reader & { paths: Paths; files: Rendered }>()
+const known = new WeakMap<DesiredNic, Reader & { paths: Paths; files: RenderedFile[] }>()
 
 /** Who reads the files at boot. */
 interface Reader {
-  backend: BackendKind
+  backend: Backend
   byManager: boolean
   /** Older controllers do not mount the directory of the udev rule. */
   hasRules: boolean
 }
 
 export function filesFor(
-  backend: BackendKind,
+  backend: Backend,
   nic: DesiredNic,
   paths: Paths,
   observed: Pick<Observed, 'directories' | 'managers'>,
@@ -55,21 +48,11 @@ export function filesFor(
   )
 }
 
-function render({ backend, byManager, hasRules }: Reader, nic: DesiredNic, paths: Paths): Rendered {
-  const files: Rendered = [
+function render({ backend, byManager, hasRules }: Reader, nic: DesiredNic, paths: Paths): RenderedFile[] {
+  return [
     [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic, hasRules)],
     [paths.udevRules, `05-${nic.name}.rules`, open, udevRule(nic)],
     [paths.sysctl, `9${nic.index}-${nic.name}.conf`, open, sysctlFile(nic)],
+    ...backends[backend].render(nic, paths, byManager),
   ]
-  const uuid = profileUuid(nic.macAddress)
-  if (backend === 'networkmanager')
-    files.push([paths.networkManager, `${nic.name}.nmconnection`, secret, keyfile(nic, uuid)])
-  if (backend === 'ifcfg')
-    for (const [kind, text] of Object.entries(ifcfgFiles(nic, uuid, byManager)))
-      files.push([paths.networkScripts, `${kind}-${nic.name}`, open, text])
-  if (backend === 'netplan') {
-    files.push([paths.networkd, `05-${nic.name}.network`, open, networkFile(nic)])
-    files.push([paths.netplan, `9${nic.index}-${nic.name}.yaml`, secret, netplanFile(nic)])
-  }
-  return files
 }

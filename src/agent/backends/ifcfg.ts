@@ -1,19 +1,56 @@
 /**
- * The ifcfg, route- and rule- files of one NIC, for RHEL and CentOS 7 and 8.
+ * ifcfg files, of RHEL and CentOS 7 and 8: how to recognize them, and the ifcfg, route- and rule- files of one NIC.
  *
  * Pure. NetworkManager and the network scripts read them differently. With a rule- file, NetworkManager (since 1.18) ignores
  * the tables, the routes and its own keys for rules. The network scripts do not know these keys.
  */
 
 import type { Family } from '../../contract/address.ts'
+import { interfaceName } from '../../contract/interfaces.ts'
 import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../state/change.ts'
 import type { DesiredNic } from '../state/desired-nic.ts'
+import { profileUuid } from '../state/ownership.ts'
+import type { BackendRules } from './backend.ts'
 import { listedRoutes, maxPriority } from './networkmanager.ts'
 
-export function ifcfgFiles(nic: DesiredNic, uuid: string, byManager: boolean): Record<string, string> {
+const prefixes = ['ifcfg', 'route', 'route6', 'rule', 'rule6']
+
+export const ifcfg: BackendRules = {
+  directory: paths => paths.networkScripts,
+  alsoRead: () => [],
+  fileNames: new RegExp(`^(${prefixes.join('|')})-`),
+  againstForeignFiles: 'undecided',
+  backups: paths => `${paths.networkScripts}/backup`,
+  detect({ files, directories }, paths) {
+    const count = (directory: string, name: RegExp) =>
+      Object.keys(files).filter(path => path.startsWith(`${directory}/`) && name.test(path)).length
+    if (!directories.includes(paths.networkScripts)) return undefined
+    const scripts = count(paths.networkScripts, /\/ifcfg-(?!lo$)/)
+    const keyfiles = count(paths.networkManager, /\.nmconnection$/)
+    if (scripts > 0 && keyfiles === 0) {
+      const because = [`${paths.networkScripts} has ${scripts} ifcfg files`, 'no .nmconnection files']
+      return { kind: 'ifcfg', because }
+    }
+    if (directories.includes(paths.networkManager)) return undefined
+    return { kind: 'ifcfg', because: [`only ${paths.networkScripts} exists`] }
+  },
+  render: (nic, paths, byManager) =>
+    Object.entries(ifcfgFiles(nic, profileUuid(nic.macAddress), byManager)).map(([prefix, text]) => [
+      ...([paths.networkScripts, `${prefix}-${nic.name}`, 0o644, text] as const),
+    ]),
+  owns: (paths, index) => prefixes.map(prefix => `${paths.networkScripts}/${prefix}-${interfaceName(index)}`),
+  kindsAtBoot: ['.link', '.rules'],
+  strongerFile: () => undefined,
+  // Without it, the network scripts read them.
+  readByNetworkManager: 'ifRunning',
+  readByNetworkd: false,
+  worksWithoutBus: false,
+}
+
+function ifcfgFiles(nic: DesiredNic, uuid: string, byManager: boolean): Record<string, string> {
   const lines = (items: readonly string[]) => (items.length > 0 ? `${items.join('\n')}\n` : '')
   const files: Record<string, string> = {
-    ifcfg: lines([...ifcfg(nic, uuid), ...(byManager ? managerKeys(nic) : [])]),
+    ifcfg: lines([...ifcfgLines(nic, uuid), ...(byManager ? managerKeys(nic) : [])]),
   }
   for (const family of [4, 6] as const) {
     const mark = family === 4 ? '' : '6'
@@ -24,7 +61,7 @@ export function ifcfgFiles(nic: DesiredNic, uuid: string, byManager: boolean): R
   return Object.fromEntries(Object.entries(files).filter(([, text]) => text !== ''))
 }
 
-function ifcfg(nic: DesiredNic, uuid: string): string[] {
+function ifcfgLines(nic: DesiredNic, uuid: string): string[] {
   const v4 = cidrsOf(nic, 4)
   const [first6, ...more6] = cidrsOf(nic, 6)
   return [

@@ -1,20 +1,51 @@
 /**
- * The NetworkManager keyfile of one NIC.
+ * NetworkManager: how to recognize it, the keyfile of one NIC, and which profile it activates: the one with the highest
+ * priority.
  *
  * Pure. The connected route comes from the address, in our table by `route-table`; NetworkManager reads rules only from
  * `routing-rule1`, `routing-rule2`, …
  */
 
 import type { Family } from '../../contract/address.ts'
+import { interfaceName } from '../../contract/interfaces.ts'
+import type { Paths } from '../paths.ts'
 import { destinationOf, familyOf, type RouteSpec, type RuleSpec } from '../state/change.ts'
 import type { DesiredNic } from '../state/desired-nic.ts'
 import { kernelMetric, linkLocalRouteIn } from '../state/link-local.ts'
-import { tableMain } from '../state/observed.ts'
+import { type Observed, tableMain } from '../state/observed.ts'
+import { profileUuid } from '../state/ownership.ts'
+import type { BackendRules } from './backend.ts'
+import { filesIn, hostPath, plainMac, sectionOf } from './matching.ts'
 
 /** The highest that NetworkManager accepts. */
 export const maxPriority = 999
 
-export function keyfile(nic: DesiredNic, uuid: string): string {
+export const networkmanager: BackendRules = {
+  directory: paths => paths.networkManager,
+  alsoRead: paths => [paths.networkManagerRuntime, paths.networkManagerVendor],
+  fileNames: /\.nmconnection$/,
+  againstForeignFiles: 'wins',
+  // NetworkManager reads every file in its directories.
+  backups: paths => `${paths.state}/backup`,
+  detect: ({ directories }, paths) =>
+    directories.includes(paths.networkManager)
+      ? { kind: 'networkmanager', because: [`no ${paths.netplan}`, `${paths.networkManager} exists`] }
+      : undefined,
+  render: (nic, paths) => [
+    [paths.networkManager, `${nic.name}.nmconnection`, 0o600, keyfile(nic, profileUuid(nic.macAddress))],
+  ],
+  owns(paths, index) {
+    const name = interfaceName(index)
+    return [`${name}.nmconnection`, `9${index}-${name}.nmconnection`].map(file => `${paths.networkManager}/${file}`)
+  },
+  kindsAtBoot: ['.link', '.rules'],
+  strongerFile: strongerProfile,
+  readByNetworkManager: 'always',
+  readByNetworkd: false,
+  worksWithoutBus: false,
+}
+
+function keyfile(nic: DesiredNic, uuid: string): string {
   return [
     '[connection]',
     `id=${nic.name}`,
@@ -87,4 +118,28 @@ function ruleText(rule: RuleSpec): string {
     `table ${rule.table}`,
     ...(rule.suppressPrefixLength === undefined ? [] : [`suppress_prefixlength ${rule.suppressPrefixLength}`]),
   ].join(' ')
+}
+
+/** NetworkManager ignores profiles that root does not own. */
+function strongerProfile(
+  { name, macAddress }: DesiredNic,
+  { observed, paths, files: ours }: { observed: Observed; paths: Paths; files: ReadonlySet<string> },
+): string | undefined {
+  const profiles = [networkmanager.directory(paths), ...networkmanager.alsoRead(paths)].flatMap(directory =>
+    filesIn(directory, '.nmconnection', observed),
+  )
+  for (const [path, file] of profiles) {
+    if (ours.has(path) || file.uid !== 0) continue
+    if (file.unreadable) return `cannot read ${hostPath(path)}, which may have the highest priority`
+    const connection = sectionOf(file.text, 'connection')
+    const ethernet = sectionOf(file.text, '(?:802-3-)?ethernet')
+    const [priority, autoconnect = 'true', device, type = 'ethernet', mac = macAddress] = [
+      ...['autoconnect-priority', 'autoconnect', 'interface-name', 'type'].map(key => connection[key]?.at(-1)),
+      ethernet['mac-address']?.at(-1),
+    ]
+    if (Number(priority ?? 0) < maxPriority || autoconnect === 'false' || !type.endsWith('ethernet')) continue
+    if ((device === undefined || device === name) && plainMac(mac) === plainMac(macAddress))
+      return `${hostPath(path)} has autoconnect-priority ${priority}, the same as ours, so it may configure the NIC at boot`
+  }
+  return undefined
 }

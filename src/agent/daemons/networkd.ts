@@ -6,10 +6,11 @@
  */
 import type { Log } from '../../telemetry/log.ts'
 import { networkdDirectories } from '../backends/boot-order.ts'
+import { ownFiles } from '../backends/owned.ts'
 import { type Bus, BusError, NoReplyError, openBus } from '../host/dbus.ts'
 import { type Host, tryList } from '../host/host.ts'
 import type { Paths } from '../paths.ts'
-import { allIndexes, filesOfIndex, isOurNetworkFile } from '../state/ownership.ts'
+import { isOurNetworkFile } from '../state/ownership.ts'
 
 export interface NetworkdLink {
   /** The .network file that networkd applies to the link, as a path of the host; absent when it does not manage the link. */
@@ -130,7 +131,7 @@ async function startTime(bus: Bus, host: Host): Promise<number | undefined> {
 
 /** Files and drop-in directories of networkd that are not ours. */
 function filesOfOthers(host: Host, paths: Paths): string[] {
-  const ours = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
+  const ours = ownFiles(paths)
   return networkdDirectories(paths).flatMap(directory =>
     (tryList(host, directory) ?? []).flatMap(name => {
       const path = `${directory}/${name}`

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Interface } from '../../contract/interfaces.ts'
+import { ownedNics } from '../backends/owned.ts'
 import { hostPaths } from '../paths.ts'
 import { type Plan, planRun } from '../plan/plan.ts'
 import type { Observed } from '../state/observed.ts'
-import { ownedNics } from '../state/ownership.ts'
 import {
   afterPlan,
   aLink,

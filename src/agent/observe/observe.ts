@@ -6,7 +6,9 @@
 import { basename } from 'node:path'
 import { type Family, hostPart } from '../../contract/address.ts'
 import { type Interface, interfaceName } from '../../contract/interfaces.ts'
-import { earlierFiles, profileDirectories } from '../backends/boot-order.ts'
+import { allBackends, backendDirectoriesIn } from '../backends/backends.ts'
+import { earlierFiles } from '../backends/boot-order.ts'
+import { ownFiles } from '../backends/owned.ts'
 import type { HostContext } from '../context.ts'
 import type { NetworkManager } from '../daemons/network-manager.ts'
 import type { Networkd } from '../daemons/networkd.ts'
@@ -33,14 +35,7 @@ import {
   parseStacked,
   permanentMacOf,
 } from '../state/observed.ts'
-import {
-  allIndexes,
-  filesOfIndex,
-  isOurNetworkFile,
-  macAddressIn,
-  recordPath,
-  recordsDirectory,
-} from '../state/ownership.ts'
+import { allIndexes, isOurNetworkFile, macAddressIn, recordPath, recordsDirectory } from '../state/ownership.ts'
 import { parseRecord } from '../state/records.ts'
 import { findDhcpClients } from './dhcp-clients.ts'
 import { resolversIn } from './needed-addresses.ts'
@@ -246,8 +241,8 @@ export function sysctlPath(paths: Paths, key: string, device: string): string {
 }
 
 export function configDirectories(paths: Paths): string[] {
-  const { netplan, networkd, udevRules, networkManager, networkScripts, sysctl, boot, units, state } = paths
-  return [netplan, networkd, udevRules, networkManager, networkScripts, sysctl, boot, units, state]
+  const { networkd, udevRules, sysctl, boot, units, state } = paths
+  return [...backendDirectoriesIn(paths), networkd, udevRules, sysctl, boot, units, state]
 }
 
 /** Every file that may configure a NIC, ours or foreign, and our records. */
@@ -257,20 +252,21 @@ function readFiles(host: Host, paths: Paths): Record<string, FileState> {
     const file = host.readFile(path)
     if (file) files[path] = file
   }
-  const { netplan, networkScripts } = paths
-  for (const directory of [netplan, ...profileDirectories(paths), networkScripts, recordsDirectory(paths)])
-    for (const name of host.list(directory) ?? []) if (isConfigFile(name)) read(`${directory}/${name}`)
-  const ours = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
+  const readAll = (directories: string[], names: RegExp) => {
+    for (const directory of directories)
+      for (const name of host.list(directory) ?? [])
+        if (!name.startsWith('.') && names.test(name)) read(`${directory}/${name}`)
+  }
+  for (const { directory, alsoRead, fileNames } of allBackends)
+    readAll([directory(paths), ...alsoRead(paths)], fileNames)
+  readAll([recordsDirectory(paths)], /\.json$/)
+  const ours = ownFiles(paths)
   for (const directory of [paths.networkd, paths.udevRules, paths.sysctl])
     for (const name of host.list(directory) ?? [])
       if (ours.has(`${directory}/${name}`) || (directory === paths.networkd && name.endsWith('.network')))
         read(`${directory}/${name}`)
   for (const path of [...earlierFiles(paths, host.list), ...nodeFiles(paths)]) read(path)
   return files
-}
-
-function isConfigFile(name: string): boolean {
-  return !name.startsWith('.') && /(\.(yaml|nmconnection|json)$)|^(ifcfg|route|route6|rule|rule6)-/.test(name)
 }
 
 async function readManagers(networkManager: NetworkManager, links: readonly Link[]): Promise<Record<number, Manager>> {

@@ -4,11 +4,12 @@
  * Pure.
  */
 
+import type { Backend } from '../../contract/backend.ts'
 import { interfaceName } from '../../contract/interfaces.ts'
-import { isReadByNetworkManager } from '../backends/detect.ts'
+import { isReadByNetworkManager } from '../backends/backends.ts'
 import { setsKey } from '../backends/device.ts'
 import { filesFor } from '../backends/files.ts'
-import type { BackendKind, Settings } from '../config.ts'
+import type { Settings } from '../config.ts'
 import type { Paths } from '../paths.ts'
 import { type Change, familyOf, routeText, ruleText } from '../state/change.ts'
 import type { DesiredNic } from '../state/desired-nic.ts'
@@ -28,7 +29,7 @@ import { isDynamicAddress, takesOver } from './take-over.ts'
 
 export interface TargetInput {
   input: { paths: Paths; observed: Observed; settings: Settings }
-  backend: BackendKind
+  backend: Backend
 }
 
 export function mainRoutesOf(nic: DesiredNic): string[] {

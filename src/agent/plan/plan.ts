@@ -4,9 +4,12 @@
  * Pure. When nothing has to change, the list of units is empty (G5).
  */
 
+import type { Backend } from '../../contract/backend.ts'
 import type { Interface } from '../../contract/interfaces.ts'
-import { type Backend, detectBackend } from '../backends/detect.ts'
-import type { BackendKind, Settings } from '../config.ts'
+import type { DetectedBackend } from '../backends/backend.ts'
+import { detectBackend } from '../backends/detect.ts'
+import { filesOfIndex, ownedNics, ownFiles } from '../backends/owned.ts'
+import type { Settings } from '../config.ts'
 import { nodeAddressesOf } from '../observe/node-addresses.ts'
 import { type NodeNetworks, nodeNetworks } from '../observe/node-networks.ts'
 import type { Paths } from '../paths.ts'
@@ -16,7 +19,7 @@ import { isLeftByManager, isRouteLeftByManager } from '../state/link-local.ts'
 import { type NicScope, nicState } from '../state/nic-state.ts'
 import { type Link, linksByMac, type Observed } from '../state/observed.ts'
 import { namesRule } from '../state/owned-rules.ts'
-import { allIndexes, filesOfIndex, type OwnedNic, ownedNicOf, ownedNics, recordPath } from '../state/ownership.ts'
+import { type OwnedNic, ownedNicOf, recordPath } from '../state/ownership.ts'
 import { predictState } from '../state/predict.ts'
 import type { Unit } from '../state/unit.ts'
 import { altnameOf, desiredNics, hasMacAltname } from './desired.ts'
@@ -61,7 +64,7 @@ interface Accepted {
 }
 
 export interface Plan {
-  backend: Backend
+  backend: DetectedBackend
   /** In order of execution. Removals come first: they free names and tables. Every unit has changes. */
   units: Unit[]
   /** NICs that passed all guards. */
@@ -178,10 +181,10 @@ function isPresent({ macAddress }: OwnedNic, { links }: Observed): boolean {
 function guardInputOf(
   { observed, settings, paths, nodeAddresses }: PlanInput,
   owned: readonly OwnedNic[],
-  { kind: backend }: Backend,
+  { kind: backend }: DetectedBackend,
 ): GuardInput {
   const tables = new Set(owned.flatMap(nic => [...nic.tables]))
-  const files = new Set(allIndexes.flatMap(index => filesOfIndex(paths, index)))
+  const files = ownFiles(paths)
   const own = nodeAddressesOf(nodeAddresses, observed, owned)
   const tablesOfDevices = new Map(
     owned.flatMap(nic => linksByMac(observed.links, nic.macAddress).map(link => [link.ifindex, nic.tables] as const)),
@@ -243,7 +246,7 @@ interface UnitInput {
   input: PlanInput
   owned: readonly OwnedNic[]
   afterRemovals: Observed
-  backend: BackendKind
+  backend: Backend
 }
 
 function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] {

@@ -8,8 +8,10 @@ import { hostPart, overlaps, parseCidr, parseIp } from '../../contract/address.t
 import type { NodeAddress } from '../../contract/agent-input.ts'
 import { isSameMachine } from '../../contract/machine.ts'
 import type { InterfaceReason } from '../../contract/reasons/catalogue.ts'
+import type { BackendRules, DetectedBackend } from '../backends/backend.ts'
+import { allBackends } from '../backends/backends.ts'
 import { mentions, winnerAtBoot } from '../backends/boot-order.ts'
-import type { Backend } from '../backends/detect.ts'
+import { filesOfIndex } from '../backends/owned.ts'
 import type { Settings } from '../config.ts'
 import type { AgentRequest } from '../input.ts'
 import { isConfiguredOn, neededElsewhere } from '../observe/needed-addresses.ts'
@@ -27,7 +29,7 @@ import {
   protocolKernel,
   tableMain,
 } from '../state/observed.ts'
-import { filesOfIndex, isForeign, type OwnedNic, recordPath } from '../state/ownership.ts'
+import { isForeign, type OwnedNic, recordPath } from '../state/ownership.ts'
 import { isKernelTable } from '../state/records.ts'
 import {
   acceptsDynamic,
@@ -46,7 +48,7 @@ export interface Refusal {
 export interface GuardInput {
   observed: Observed
   settings: Settings
-  backend: Backend['kind']
+  backend: DetectedBackend['kind']
   paths: Paths
   /** The node's own addresses, in canonical notation. */
   nodeAddresses: readonly string[]
@@ -251,9 +253,12 @@ function isLinkLocal(route: ObservedRoute): boolean {
 function foreignFile(nic: DesiredNic, link: Link, input: GuardInput): Refusal | undefined {
   const { observed, paths, files, settings, backend } = input
   const ours = new Set(filesOfIndex(paths, nic.index))
-  const { netplan, networkd, networkManager, networkScripts } = paths
-  const directories =
-    settings.takeover === 'refuse' ? [netplan, networkd, networkManager, networkScripts] : [networkScripts]
+  const isObstacle = ({ againstForeignFiles }: BackendRules) =>
+    settings.takeover === 'refuse' || againstForeignFiles === 'undecided'
+  const directories = [
+    ...(settings.takeover === 'refuse' ? [paths.networkd] : []),
+    ...allBackends.filter(isObstacle).map(({ directory }) => directory(paths)),
+  ]
   for (const [path, file] of Object.entries(observed.files)) {
     if (ours.has(path) && isForeign(file)) return foreignFileAt(path, file)
     if (files.has(path) || !directories.some(directory => path.startsWith(`${directory}/`))) continue
@@ -263,7 +268,7 @@ function foreignFile(nic: DesiredNic, link: Link, input: GuardInput): Refusal | 
     if (mentions(file.text, nic.macAddress))
       return { reason: 'ForeignFile', message: `${path}${by} configures ${nic.macAddress}` }
   }
-  const message = winnerAtBoot(nic, link, backend, input)
+  const message = backend === 'unknown' ? undefined : winnerAtBoot(nic, link, backend, input)
   return message === undefined ? undefined : { reason: 'ForeignFile', message }
 }
 

@@ -32,8 +32,8 @@ const rules = [
   'remove rule from 0.0.0.0/0 fwmark 0x8/0x78 lookup 100 priority 10000',
 ]
 const files = [
-  'remove /etc/netplan/90-multinic0.yaml',
   'remove /etc/systemd/network/05-multinic0.link',
+  'remove /etc/netplan/90-multinic0.yaml',
   'remove /etc/systemd/network/05-multinic0.network',
   'remove /etc/sysctl.d/90-multinic0.conf',
   'remove /var/lib/multinic/nics/fa163e000001.json',
@@ -253,15 +253,15 @@ test('a NIC that gives its index to another one leaves the files without a MAC a
     [
       [
         'remove',
-        'remove /etc/netplan/90-multinic0.yaml',
         'remove /etc/systemd/network/05-multinic0.link',
+        'remove /etc/netplan/90-multinic0.yaml',
         'remove /etc/systemd/network/05-multinic0.network',
         'remove /var/lib/multinic/nics/fa163e000001.json',
       ],
       [
         'apply',
-        'write /etc/netplan/90-multinic0.yaml',
         'write /etc/systemd/network/05-multinic0.link',
+        'write /etc/netplan/90-multinic0.yaml',
         'write /etc/systemd/network/05-multinic0.network',
         'write /var/lib/multinic/nics/fa163e000002.json',
       ],

@@ -4,6 +4,7 @@
  * Pure. A removed NIC loses our rules, routes, addresses, sysctls and files, and gets its former name and state back.
  */
 import { type Interface, interfaceName } from '../../contract/interfaces.ts'
+import { bootRules, filesOfIndex } from '../backends/owned.ts'
 import type { Paths } from '../paths.ts'
 import type { Change } from '../state/change.ts'
 import {
@@ -17,16 +18,7 @@ import {
 } from '../state/nic-state.ts'
 import { type Link, linksByMac, type Observed, type ObservedRoute } from '../state/observed.ts'
 import { namesRule } from '../state/owned-rules.ts'
-import {
-  allIndexes,
-  bootRules,
-  filesOfIndex,
-  isForeign,
-  macAddressIn,
-  type OwnedNic,
-  recordPath,
-  unusableRecords,
-} from '../state/ownership.ts'
+import { allIndexes, isForeign, macAddressIn, type OwnedNic, recordPath, unusableRecords } from '../state/ownership.ts'
 import type { Unit } from '../state/unit.ts'
 import { altnameOf } from './desired.ts'
 import {

@@ -5,6 +5,8 @@
  * Pure. Static addresses and routes of others are not dynamic. See docs/decisions/0057-take-over.md
  */
 import { type Family, hostPart } from '../../contract/address.ts'
+import type { DetectedBackend } from '../backends/backend.ts'
+import { backends } from '../backends/backends.ts'
 import type { Settings } from '../config.ts'
 import { type Change, connectedTo, fileChange, type RouteSpec } from '../state/change.ts'
 import {
@@ -98,12 +100,13 @@ export function isNodeDefault(
 export function whyNotHandedOver(
   link: Link,
   { networkdFiles, networkdChanged }: Observed,
-  backend: string,
+  backend: DetectedBackend['kind'],
 ): string | undefined {
   const file = networkdFiles?.[link.ifindex]
   if (file === undefined || isOurNetworkFile(file)) return undefined
   const start = `systemd-networkd configures ${link.name} by ${file}`
-  if (backend !== 'netplan') return `${start}, but the network manager of this node is ${backend}. Remove that file`
+  if (backend === 'unknown' || !backends[backend].readByNetworkd)
+    return `${start}, but the network manager of this node is ${backend}. Remove that file`
   return networkdChanged === undefined
     ? undefined
     : `${start} and cannot be reloaded for it: ${networkdChanged} has changed since systemd-networkd read it. Restart systemd-networkd`

@@ -8,8 +8,7 @@ import { parseMac } from '../../contract/address.ts'
 import { interfaceName } from '../../contract/interfaces.ts'
 import type { Paths } from '../paths.ts'
 import type { FileState, Observed } from './observed.ts'
-import { rulesInFile } from './owned-rules.ts'
-import { isKernelTable, type NicRecord, parseRecord } from './records.ts'
+import { type NicRecord, parseRecord } from './records.ts'
 
 export { type FormerState, type NicRecord, recordText } from './records.ts'
 
@@ -32,22 +31,6 @@ export function recordsDirectory(paths: Paths): string {
   return `${paths.state}/nics`
 }
 
-/** Every path that the agent may write for one index, and those of the Go implementation. */
-export function filesOfIndex(paths: Paths, index: number): string[] {
-  const name = interfaceName(index)
-  return [
-    `${paths.netplan}/9${index}-${name}.yaml`,
-    `${paths.networkd}/05-${name}.link`,
-    `${paths.networkd}/9${index}-${name}.link`,
-    `${paths.networkd}/05-${name}.network`,
-    `${paths.udevRules}/05-${name}.rules`,
-    `${paths.networkManager}/${name}.nmconnection`,
-    `${paths.networkManager}/9${index}-${name}.nmconnection`,
-    ...['ifcfg', 'route', 'route6', 'rule', 'rule6'].map(kind => `${paths.networkScripts}/${kind}-${name}`),
-    sysctlFileOf(paths, index),
-  ]
-}
-
 export function sysctlFileOf(paths: Paths, index: number): string {
   return `${paths.sysctl}/9${index}-${interfaceName(index)}.conf`
 }
@@ -63,43 +46,6 @@ export function isForeign(file: FileState): boolean {
 }
 
 export const allIndexes = Array.from({ length: 10 }, (_, index) => index)
-
-export function ownedNics(observed: Observed, paths: Paths): OwnedNic[] {
-  const owned = new Map<string, OwnedNic>()
-  const add = (index: number, macAddress: string, record?: NicRecord) => {
-    const rules = new Set(record?.rules ?? bootRules(observed, paths, index, macAddress))
-    const tables = new Set([...(record ? [record.table] : []), ...[...rules].flatMap(tableIn)])
-    owned.set(macAddress, { index, macAddress, ...(record ? { record } : {}), rules, tables })
-  }
-  for (const [path, file] of Object.entries(observed.files)) {
-    if (!path.startsWith(`${recordsDirectory(paths)}/`)) continue
-    const record = isForeign(file) ? undefined : parseRecord(file.text)
-    if (record) add(record.id, record.mac, record)
-  }
-  for (const index of allIndexes) {
-    for (const path of filesOfIndex(paths, index)) {
-      const file = observed.files[path]
-      const macAddress = file && !isForeign(file) ? macAddressIn(file.text) : undefined
-      if (macAddress && !owned.has(macAddress)) add(index, macAddress)
-    }
-  }
-  return [...owned.values()].sort((a, b) => a.index - b.index)
-}
-
-/** The rules in our boot files of an index. Files of another MAC address do not count; without one, all files do. */
-export function bootRules({ files }: Observed, paths: Paths, index: number, macAddress?: string): string[] {
-  return filesOfIndex(paths, index).flatMap(path => {
-    const file = files[path]
-    if (!file || isForeign(file)) return []
-    const configured = macAddressIn(file.text)
-    return macAddress && configured && configured !== macAddress ? [] : rulesInFile(file.text)
-  })
-}
-
-function tableIn(rule: string): number[] {
-  const table = Number(/ lookup (\d+)/.exec(rule)?.[1])
-  return Number.isNaN(table) || isKernelTable(table) ? [] : [table]
-}
 
 export function ownedNicOf(owned: readonly OwnedNic[], { macAddress }: { macAddress: string }): OwnedNic | undefined {
   return owned.find(entry => entry.macAddress === macAddress)

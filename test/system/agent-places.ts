@@ -8,6 +8,7 @@ import { planRun } from '../../src/agent/plan/plan.ts'
 import { describeChange } from '../../src/agent/state/change.ts'
 import type { Manager } from '../../src/agent/state/observed.ts'
 import { aLink, aNode, settingsFrom } from '../../src/agent/test/agent.fixture.ts'
+import type { Backend } from '../../src/contract/backend.ts'
 import type { Interface } from '../../src/contract/interfaces.ts'
 import { macAddress, older } from './neutron-stub.ts'
 
@@ -47,7 +48,7 @@ export const hosts = {
     ...{ env: 'ifcfg', managers: { 2: 'other' } },
     places: ['common', 'ifcfg of NetworkManager', 'kernel'],
   },
-} as const satisfies Record<string, { env: string; managers: Record<number, Manager>; places: readonly Place[] }>
+} as const satisfies Record<string, { env: Backend; managers: Record<number, Manager>; places: readonly Place[] }>
 export const hostNames = Object.keys(hosts) as Host[]
 
 export type Host = keyof typeof hosts

@@ -10,6 +10,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { parseInput } from '../../src/agent/input.ts'
 import { agentInputVariable } from '../../src/contract/agent-input.ts'
+import { backendNames } from '../../src/contract/backend.ts'
 import {
   type Interface,
   type InterfaceNames,
@@ -231,6 +232,10 @@ for (const [field, row] of Object.entries(rows) as [keyof typeof rows, Row][])
 
 test('every place is one of a host', () => {
   assert.deepEqual(new Set(hostNames.flatMap(host => hosts[host].places)), new Set(places))
+})
+
+test('every backend has a host', () => {
+  assert.deepEqual(new Set(hostNames.map(host => hosts[host].env)), new Set(backendNames))
 })
 
 const named: Record<keyof InterfaceNames, Partial<Cloud>> = {

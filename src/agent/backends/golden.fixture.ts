@@ -3,11 +3,11 @@
  */
 
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type Backend, backendNames } from '../../contract/backend.ts'
 import { fromWireInterfaces, type WireInterface } from '../../contract/interfaces.ts'
-import { type BackendKind, backends } from '../config.ts'
 import { hostPaths } from '../paths.ts'
 import { desiredNics } from '../plan/desired.ts'
 import type { DesiredNic } from '../state/desired-nic.ts'
@@ -17,15 +17,13 @@ import { filesFor } from './files.ts'
 const golden = fileURLToPath(new URL('../../../test/golden/', import.meta.url))
 
 export interface GoldenCase {
-  backend: BackendKind
+  backend: Backend
   folder: string
 }
 
-export const goldenCases: readonly GoldenCase[] = backends
-  .filter(backend => existsSync(join(golden, backend)))
-  .flatMap(backend =>
-    readdirSync(join(golden, backend)).map(name => ({ backend, folder: join(golden, backend, name) })),
-  )
+export const goldenCases: readonly GoldenCase[] = backendNames.flatMap(backend =>
+  readdirSync(join(golden, backend)).map(name => ({ backend, folder: join(golden, backend, name) })),
+)
 
 export function renderCase({ backend, folder }: GoldenCase): {
   nic: DesiredNic

@@ -18,6 +18,7 @@ import {
 } from '../../../test/rigs/host/kernel-state.ts'
 import { diskOf, foreignState, nodeFactory, requestedInterface } from '../../../test/rigs/host/node.ts'
 import { eventually } from '../../../test/support/eventually.ts'
+import type { Backend } from '../../contract/backend.ts'
 
 const node = nodeFactory(after)
 
@@ -347,7 +348,7 @@ suite('agent', { concurrency: 3 }, () => {
       '/etc/sysconfig/network-scripts/backup',
       ['ifcfg-multinic0', 'route-multinic0', 'route6-multinic0', 'rule-multinic0', 'rule6-multinic0'],
     ],
-  } as const
+  } as const satisfies Record<Exclude<Backend, 'netplan'>, readonly [string, string, readonly string[]]>
   for (const [backend, [directory, backup, names]] of Object.entries(families))
     test(`cleanup on a host with ${backend} removes all files, keeps backups and reports each file`, async () => {
       const vm = await node({ nics: 1, files: { [`${directory}/ifcfg-ens3`]: 'DEVICE=ens3\n' } })

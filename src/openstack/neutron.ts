@@ -115,12 +115,10 @@ const networkShape = z
     }),
   )
 
-const portFields = [
-  ...['id', 'network_id', 'mac_address', 'status', 'device_id', 'device_owner', 'fixed_ips', 'created_at'],
-  ...['port_security_enabled', 'allowed_address_pairs', 'revision_number'],
-]
-const subnetFields = ['id', 'name', 'network_id', 'cidr', 'gateway_ip', 'host_routes']
-const networkFields = ['id', 'name', 'mtu', 'shared']
+/** What is read is asked for: Neutron leaves out the other fields. */
+const portFields = Object.keys(portShape.in.shape)
+const subnetFields = Object.keys(subnetShape.in.shape)
+const networkFields = Object.keys(networkShape.in.shape)
 
 type Collection = 'ports' | 'subnets' | 'networks'
 

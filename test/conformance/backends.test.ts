@@ -214,7 +214,7 @@ for (const backend of backendNames) {
       spec: { nodeName: node.name, interfaces: [] },
     }
     const job = agentJob(
-      { config, node, interfaces: [], specHash: '', action: 'apply', attempt: 0 },
+      { config, node, interfaces: [], specHash: '', action: 'apply', attempt: 0, takesSlot: false },
       controllerConfig({ AGENT_IMAGE: 'multinic-agent:dev' }).agent,
     )
     const mounts = job.spec.template.spec.containers[0]?.volumeMounts ?? []

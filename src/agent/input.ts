@@ -5,7 +5,13 @@
  */
 import { parseCidr, parseIp, parseNetwork } from '../contract/address.ts'
 import type { AgentInput, AgentMode, NodeAddress } from '../contract/agent-input.ts'
-import { completeInterfaces, type FieldError, type Interface, maxAddressPairs } from '../contract/interfaces.ts'
+import {
+  completeInterfaces,
+  type FieldError,
+  type Interface,
+  type interfaceFields,
+  maxAddressPairs,
+} from '../contract/interfaces.ts'
 import { isJsonObject } from '../contract/json.ts'
 
 export interface AgentRequest {
@@ -108,32 +114,48 @@ function checkInterface(nic: unknown, at: string, fail: Fail): void {
     return
   }
   const failAt: Fail = (path, message) => fail(`${at}.${path}`, message)
-  for (const key of ['portId', 'networkId', 'subnetId']) text(nic, key, failAt, { min: 1, max: 253, optional: true })
-  text(nic, 'source', failAt, { max: 507, optional: true })
-  integer(nic, 'id', failAt, { max: 9, optional: true })
-  integer(nic, 'mtu', failAt, { min: 68, max: 9216, optional: true })
-  text(nic, 'name', failAt, { max: 9, optional: true, pattern: /^multinic[0-9]$/, as: 'multinic0 to multinic9' })
-  text(nic, 'macAddress', failAt, {
-    max: 17,
-    pattern: /^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$/,
-    as: 'six hex pairs separated by colons',
-  })
-  for (const key of ['address', 'gateway']) ip(nic, key, failAt, true)
-  cidr(nic, 'cidr', failAt, true)
-  list(nic, 'addresses', failAt, { max: 32, optional: true }, (item, path) =>
-    cidr({ [path]: item }, path, failAt, false),
-  )
-  list(nic, 'routes', failAt, { max: 64, optional: true }, (item, path) => {
-    const failIn: Fail = (key, message) => failAt(`${path}.${key}`, message)
-    const route = isJsonObject(item) ? item : {}
-    cidr(route, 'destination', failIn, false)
-    ip(route, 'nexthop', failIn, false)
-  })
-  list(nic, 'allowedAddressPairs', failAt, { max: maxAddressPairs, optional: true }, (item, path) => {
-    if (typeof item !== 'string' || item.length > 49 || !parseNetwork(item))
-      failAt(path, 'must be an address or a network, such as 192.168.1.10/32 or 192.168.1.0/24')
-  })
+  for (const [key, check] of Object.entries(interfaceChecks)) check(nic, key, failAt)
 }
+
+type Check = (nic: Record<string, unknown>, key: string, fail: Fail) => void
+
+const opaqueId: Check = (nic, key, fail) => text(nic, key, fail, { min: 1, max: 253, optional: true })
+const optionalIp: Check = (nic, key, fail) => ip(nic, key, fail, true)
+
+/** The agent does not read the names of an interface. */
+const interfaceChecks = {
+  portId: opaqueId,
+  networkId: opaqueId,
+  subnetId: opaqueId,
+  source: (nic, key, fail) => text(nic, key, fail, { max: 507, optional: true }),
+  id: (nic, key, fail) => integer(nic, key, fail, { max: 9, optional: true }),
+  mtu: (nic, key, fail) => integer(nic, key, fail, { min: 68, max: 9216, optional: true }),
+  name: (nic, key, fail) =>
+    text(nic, key, fail, { max: 9, optional: true, pattern: /^multinic[0-9]$/, as: 'multinic0 to multinic9' }),
+  macAddress: (nic, key, fail) =>
+    text(nic, key, fail, {
+      max: 17,
+      pattern: /^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$/,
+      as: 'six hex pairs separated by colons',
+    }),
+  address: optionalIp,
+  gateway: optionalIp,
+  cidr: (nic, key, fail) => cidr(nic, key, fail, true),
+  addresses: (nic, key, fail) =>
+    list(nic, key, fail, { max: 32, optional: true }, (item, path) => cidr({ [path]: item }, path, fail, false)),
+  routes: (nic, key, fail) =>
+    list(nic, key, fail, { max: 64, optional: true }, (item, path) => {
+      const failIn: Fail = (key, message) => fail(`${path}.${key}`, message)
+      const route = isJsonObject(item) ? item : {}
+      cidr(route, 'destination', failIn, false)
+      ip(route, 'nexthop', failIn, false)
+    }),
+  allowedAddressPairs: (nic, key, fail) =>
+    list(nic, key, fail, { max: maxAddressPairs, optional: true }, (item, path) => {
+      if (typeof item !== 'string' || item.length > 49 || !parseNetwork(item))
+        fail(path, 'must be an address or a network, such as 192.168.1.10/32 or 192.168.1.0/24')
+    }),
+} satisfies Record<(typeof interfaceFields)[keyof typeof interfaceFields], Check>
 
 /** The gateway of a route must have the family of its destination, and an address may occur only once. */
 function checkAddresses(interfaces: readonly Interface[], fail: Fail): void {

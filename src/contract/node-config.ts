@@ -2,7 +2,7 @@
  * MultiNicNodeConfig: requested and observed interfaces of one node. One object per node, named after the node.
  */
 import * as z from 'zod'
-import { maxAddressPairs, maxInterfaces } from './interfaces.ts'
+import { maxAddressPairs, maxInterfaces, type WireField } from './interfaces.ts'
 import type { KubeObject, Resource } from './object.ts'
 import {
   cidr,
@@ -115,7 +115,7 @@ export const interfaceSchema = z
     alias: dnsLabel
       .optional()
       .meta({ description: 'Name of the network on every node of the cluster, if its subnet has an index.' }),
-  })
+  } satisfies Record<Exclude<WireField, 'index'>, z.ZodType>)
   .meta({
     description: 'One interface of the node, identified by its MAC address.',
     'x-kubernetes-validations': [

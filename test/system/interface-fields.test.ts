@@ -230,6 +230,14 @@ for (const [field, row] of Object.entries(rows) as [keyof typeof rows, Row][])
     assert.ok(after.changedInHistory, 'inventory → history')
   })
 
+test('a field that the agent gets shows somewhere, and one that ends in its plan is found missing', async () => {
+  for (const [field, { node }] of Object.entries(rows))
+    if (node) assert.ok(Object.values(node).some(Boolean), `${field} shows nowhere`)
+  const { nodes } = await travel(await neutron.observe())
+  for (const host of hostNames)
+    assert.throws(() => showsOn(host, shown('192.0.2.53'), nodes[host], nodes[host]), /192.0.2.53 is not in/)
+})
+
 test('every place is one of a host', () => {
   assert.deepEqual(new Set(hostNames.flatMap(host => hosts[host].places)), new Set(places))
 })

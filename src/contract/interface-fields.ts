@@ -87,6 +87,29 @@ export const interfaceFields = {
   source: 'source',
 } as const satisfies { [field in Exclude<keyof Interface, keyof InterfaceNames>]: WireField }
 
+/**
+ * What a new value means for the node. Hashes leave out absent fields, so a new field runs the agent only on nodes that have it,
+ * and only if the agent uses it. Until then it is one of the other fields below.
+ * - agent: the agent gets the field, and runs again.
+ * - request: the agent runs again for the new request, without the field.
+ */
+export const fieldUses = {
+  index: 'agent',
+  name: 'agent',
+  macAddress: 'agent',
+  portId: 'agent',
+  address: 'agent',
+  cidr: 'agent',
+  mtu: 'agent',
+  addresses: 'agent',
+  gateway: 'agent',
+  routes: 'agent',
+  allowedAddressPairs: 'agent',
+  networkId: 'request',
+  subnetId: 'request',
+  source: 'request',
+} as const satisfies { [field in keyof typeof interfaceFields]: 'agent' | 'request' }
+
 /** The other fields. They travel on the same way, and nothing is decided by them. */
 export const nameFields = {
   subnetName: 'subnetName',

@@ -11,6 +11,7 @@ import { after, before, test } from 'node:test'
 import { parseInput } from '../../src/agent/input.ts'
 import { agentInputVariable } from '../../src/contract/agent-input.ts'
 import { backendNames } from '../../src/contract/backend.ts'
+import { fieldUses } from '../../src/contract/interface-fields.ts'
 import {
   type Interface,
   type InterfaceNames,
@@ -231,8 +232,11 @@ for (const [field, row] of Object.entries(rows) as [keyof typeof rows, Row][])
   })
 
 test('a field that the agent gets shows somewhere, and one that ends in its plan is found missing', async () => {
-  for (const [field, { node }] of Object.entries(rows))
+  for (const [field, use] of Object.entries(fieldUses)) {
+    const { node } = rows[field as keyof typeof rows]
+    assert.equal(node !== undefined, use === 'agent', field)
     if (node) assert.ok(Object.values(node).some(Boolean), `${field} shows nowhere`)
+  }
   const { nodes } = await travel(await neutron.observe())
   for (const host of hostNames)
     assert.throws(() => showsOn(host, shown('192.0.2.53'), nodes[host], nodes[host]), /192.0.2.53 is not in/)

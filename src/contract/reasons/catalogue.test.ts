@@ -1,8 +1,8 @@
 /** The catalogue of reasons: texts in both languages, and classes that decide Event types and the Degraded condition. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { classOf, eventTypeOf, needsAttention, reasonGroups, reasonText } from './catalogue.ts'
-import type { Reason } from './reason.ts'
+import { classOf, eventTypeOf, isRefusal, needsAttention, reasonGroups, reasonText } from './catalogue.ts'
+import type { Reason, RunReason } from './reason.ts'
 
 const all = Object.values(reasonGroups).flatMap(group => Object.entries<Reason>(group))
 
@@ -90,4 +90,14 @@ test('a reason that this version does not know has no text and no class, and war
     assert.equal(eventTypeOf(reason), 'Warning')
     assert.equal(needsAttention(reason), false)
   }
+})
+
+test('every failure of a run says whether the same attempt would fail again', () => {
+  for (const [name, reason] of Object.entries<Reason>({ ...reasonGroups.node, ...reasonGroups.interface })) {
+    const isFailure = reason.class === 'warning' || reason.class === 'attention'
+    assert.equal(typeof reason.refusal, isFailure ? 'boolean' : 'undefined', name)
+    assert.equal(isRefusal(name), reason.refusal === true)
+  }
+  // @ts-expect-error Without `refusal`.
+  ;({ class: 'warning', en: ['', ''], ko: ['', ''] }) satisfies RunReason
 })

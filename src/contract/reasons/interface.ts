@@ -2,11 +2,12 @@
  * Reasons that the agent reports for one interface or for the whole run.
  */
 import { nodeReasons } from './node.ts'
-import { nothingToDo, type Reasons } from './reason.ts'
+import { nothingToDo, type RunReasons } from './reason.ts'
 
 export const interfaceReasons = {
   AddressConflict: {
     class: 'attention',
+    refusal: false,
     en: [
       'Another machine uses the address, or the node needs it elsewhere: as a next hop, DNS server, Node or Service address.',
       'Find what the message names, or change the address of the port. A machine is named by its MAC address.',
@@ -39,6 +40,7 @@ export const interfaceReasons = {
   },
   CommandFailed: {
     class: 'attention',
+    refusal: false,
     en: ['The kernel rejected a change. The agent rolled the interface back.', 'Read the message.'],
     ko: ['커널이 변경을 거부하여 인터페이스를 롤백했습니다.', '메시지를 확인하십시오.'],
   },
@@ -74,6 +76,7 @@ export const interfaceReasons = {
   },
   Drifted: {
     class: 'attention',
+    refusal: false,
     en: ['The node differs from its configuration.', 'Read the differences in the message.'],
     ko: ['드리프트: 노드의 관측값이 설정값과 다릅니다.', '메시지에서 차이를 확인하십시오.'],
   },
@@ -121,6 +124,7 @@ export const interfaceReasons = {
   },
   PolicyRoutingUnavailable: {
     class: 'attention',
+    refusal: false,
     en: [
       'The kernel of the node has no policy routing, so it cannot keep the routes of the NIC apart from those of the node.',
       'Boot a kernel that has the option in the message, or set NETWORK_POLICY_ROUTING_ENABLED to false.',
@@ -144,6 +148,7 @@ export const interfaceReasons = {
   },
   GatewayUnreachable: {
     class: 'attention',
+    refusal: false,
     en: [
       'The gateway or peer of the NIC does not answer, although it answered before or NETWORK_PROBE requires it. The agent rolled the interface back.',
       'Check the port, its network and its router in Neutron, or set NETWORK_PROBE to reported.',
@@ -166,6 +171,7 @@ export const interfaceReasons = {
   },
   LinkDown: {
     class: 'attention',
+    refusal: false,
     en: ['The link does not come up.', 'Check the port in Neutron and the virtual switch of the hypervisor.'],
     ko: ['링크가 up 상태가 되지 않습니다.', 'Neutron의 포트와 하이퍼바이저의 가상 스위치를 확인하십시오.'],
   },
@@ -183,6 +189,7 @@ export const interfaceReasons = {
   },
   RollbackIncomplete: {
     class: 'attention',
+    refusal: false,
     en: [
       'The agent could not roll back everything, or the node still lacks a route or an address that it had before.',
       'Restore by hand what the message names, then check the node with the agent again.',
@@ -225,6 +232,7 @@ export const interfaceReasons = {
   },
   PersistFailed: {
     class: 'attention',
+    refusal: false,
     en: [
       'The agent could not write the files that restore the interface after a reboot. It rolled the interface back.',
       'Check the disk of the node.',
@@ -238,6 +246,7 @@ export const interfaceReasons = {
   },
   ProbeFailed: {
     class: 'attention',
+    refusal: false,
     en: [
       'The node lost its gateway, the API server or its address. The agent rolled back the whole run.',
       'Read the message. Check what else changed the network of the node.',
@@ -290,6 +299,7 @@ export const interfaceReasons = {
   },
   VerifyFailed: {
     class: 'attention',
+    refusal: false,
     en: [
       'The kernel does not show the interface as requested. The agent rolled it back.',
       'Read the differences in the message.',
@@ -297,4 +307,4 @@ export const interfaceReasons = {
     ko: ['커널의 관측값이 요청과 달라 인터페이스를 롤백했습니다.', '메시지에서 차이를 확인하십시오.'],
   },
   WrongMachine: nodeReasons.WrongMachine,
-} as const satisfies Reasons
+} as const satisfies RunReasons

@@ -1,11 +1,12 @@
 /**
  * Reasons in the conditions and Events of a MultiNicNodeConfig.
  */
-import { nothingToDo, type Reasons, wait } from './reason.ts'
+import { nothingToDo, type RunReasons, wait } from './reason.ts'
 
 export const nodeReasons = {
   ReportMissing: {
     class: 'attention',
+    refusal: false,
     en: [
       'The Job of the agent ended without a usable report. The controller retries.',
       'Check the Pod of the Job and its log.',
@@ -17,6 +18,7 @@ export const nodeReasons = {
   },
   AgentCrashed: {
     class: 'attention',
+    refusal: false,
     en: [
       'The agent ends with an error again and again. The kubelet restarts it with growing delays.',
       'Read the log of the agent Pod. If a setting or the image is wrong, correct it: the controller replaces the Job.',
@@ -28,6 +30,7 @@ export const nodeReasons = {
   },
   AgentOutOfMemory: {
     class: 'attention',
+    refusal: false,
     en: ['The kernel killed the agent because it used more memory than its limit.', 'Check the memory of the node.'],
     ko: ['agent가 메모리 한도를 넘어 커널이 종료했습니다.', '노드의 메모리를 확인하십시오.'],
   },
@@ -43,6 +46,7 @@ export const nodeReasons = {
   },
   ApplyFailed: {
     class: 'attention',
+    refusal: false,
     en: [
       'The agent could not configure at least one interface and rolled it back. The other interfaces stay configured.',
       'Read interfaceStatuses and correct the cause. The controller retries at nextAttempt; set the annotation multinic.io/retry to retry at once.',
@@ -54,6 +58,7 @@ export const nodeReasons = {
   },
   CleanupAbandoned: {
     class: 'attention',
+    refusal: false,
     en: [
       'The node did not remove its interfaces within CLEANUP_TIMEOUT, so the controller let the deletion of the object finish.',
       'When the node is back, check it for multinic interfaces and files.',
@@ -65,6 +70,7 @@ export const nodeReasons = {
   },
   CleanupFailed: {
     class: 'warning',
+    refusal: false,
     en: [
       'The agent could not remove the interfaces from the node. The controller retries until CLEANUP_TIMEOUT.',
       'Read the message.',
@@ -87,6 +93,7 @@ export const nodeReasons = {
   },
   DeletionHeld: {
     class: 'attention',
+    refusal: false,
     en: [
       'At least three MultiNicNodeConfigs, and more than a fifth of all, were deleted within ten minutes. Nothing is removed from the nodes until you approve it.',
       'If the deletion is intended, run kubectl annotate namespace multinic-system multinic.io/approve-deletions="$(date +%s)" --overwrite with the namespace of the controller. If not, set the annotation multinic.io/force-delete=true on each of these objects: the interfaces stay on the nodes, and you can create the objects again.',
@@ -98,16 +105,19 @@ export const nodeReasons = {
   },
   DuplicateNode: {
     class: 'attention',
+    refusal: false,
     en: ['An older MultiNicNodeConfig names the same node.', 'Delete one of the two.'],
     ko: ['같은 노드를 지정한 더 오래된 MultiNicNodeConfig가 있습니다.', '둘 중 하나를 삭제하십시오.'],
   },
   ImagePullFailed: {
     class: 'attention',
+    refusal: false,
     en: ['The node cannot pull the image of the agent.', 'Check the image name, the registry and the pull Secrets.'],
     ko: ['노드가 agent 이미지를 가져올 수 없습니다.', '이미지 이름, 레지스트리, 이미지 풀 Secret을 확인하십시오.'],
   },
   MountFailed: {
     class: 'attention',
+    refusal: false,
     en: [
       'The node does not have a directory that the agent Pod mounts.',
       'Read the Events of the Pod. Set the label multinic.io/backend on the Node.',
@@ -119,6 +129,7 @@ export const nodeReasons = {
   },
   MachineNotUnique: {
     class: 'warning',
+    refusal: false,
     en: [
       'Several Nodes report the same system UUID, so the machine of this config is not known for certain.',
       'Delete the Node that is left over, or give each machine a UUID of its own.',
@@ -130,6 +141,7 @@ export const nodeReasons = {
   },
   NicMissing: {
     class: 'warning',
+    refusal: false,
     en: [
       'The guest does not have a NIC with this MAC address yet. The controller keeps looking for it.',
       'Wait. If it takes longer than a few minutes, check the attachment in Nova.',
@@ -141,16 +153,19 @@ export const nodeReasons = {
   },
   PodNotStarting: {
     class: 'warning',
+    refusal: false,
     en: ['The agent Pod does not start on the node.', 'Check the kubelet of the node.'],
     ko: ['agent Pod가 노드에서 시작되지 않습니다.', '노드의 kubelet을 확인하십시오.'],
   },
   NodeOutOfResources: {
     class: 'warning',
+    refusal: false,
     en: ['The node does not have enough resources for the agent Pod.', 'Free resources on the node.'],
     ko: ['노드의 리소스가 부족하여 agent Pod를 실행할 수 없습니다.', '노드의 리소스를 확보하십시오.'],
   },
   NodeNotFound: {
     class: 'warning',
+    refusal: false,
     en: ['The cluster has no such node.', 'Wait until the node joins the cluster, or correct nodeName and instanceId.'],
     ko: [
       '클러스터에 해당 노드가 없습니다.',
@@ -159,6 +174,7 @@ export const nodeReasons = {
   },
   NodeUnreachable: {
     class: 'warning',
+    refusal: false,
     en: [
       'The node does not report to Kubernetes. The controller configures it when it is back.',
       'Check the machine and its kubelet.',
@@ -170,6 +186,7 @@ export const nodeReasons = {
   },
   OwnedByNodeConfig: {
     class: 'warning',
+    refusal: false,
     en: [
       'A MultiNicNodeConfig names this node and takes precedence over the MultiNicBizConfig.',
       'Nothing to do. To return the node to the MultiNicBizConfig, delete that MultiNicNodeConfig.',
@@ -192,16 +209,19 @@ export const nodeReasons = {
   },
   PodForbidden: {
     class: 'attention',
+    refusal: false,
     en: ['Admission rejects the agent Pod.', 'Allow privileged Pods in the namespace of the controller.'],
     ko: ['어드미션이 agent Pod를 거부했습니다.', 'controller의 네임스페이스에 privileged Pod를 허용하십시오.'],
   },
   PodCreateFailed: {
     class: 'attention',
+    refusal: false,
     en: ['Kubernetes cannot create the agent Pod.', 'Read the message and the Events of the Job.'],
     ko: ['Kubernetes가 agent Pod를 생성할 수 없습니다.', '메시지와 Job의 이벤트를 확인하십시오.'],
   },
   QuotaExceeded: {
     class: 'attention',
+    refusal: false,
     en: [
       'A ResourceQuota of the namespace does not allow the agent Job or its Pod.',
       'Raise the ResourceQuota that the message names.',
@@ -229,6 +249,7 @@ export const nodeReasons = {
   },
   RolloutStopped: {
     class: 'attention',
+    refusal: false,
     en: [
       'The number of nodes that failed with a new spec or a new agent has reached FAILURE_BUDGET. The controller changes no further node.',
       'Correct the failed nodes, or raise FAILURE_BUDGET.',
@@ -245,6 +266,7 @@ export const nodeReasons = {
   },
   SecondaryInternalIP: {
     class: 'warning',
+    refusal: false,
     en: [
       'The Node lists addresses of requested NICs as InternalIP. Other programs may use them as the address of the node.',
       'Set internal-network-name in [Networking] of the OpenStack cloud provider, or --node-ip of the kubelet.',
@@ -256,11 +278,13 @@ export const nodeReasons = {
   },
   SpecInvalid: {
     class: 'attention',
+    refusal: false,
     en: ['The spec is invalid.', 'Correct the fields that the message names.'],
     ko: ['spec이 잘못되었습니다.', '메시지에 나온 필드를 수정하십시오.'],
   },
   ApiServerError: {
     class: 'warning',
+    refusal: false,
     en: ['The API server rejected a request of the controller. The controller retries.', 'Read the message.'],
     ko: ['API 서버가 controller의 요청을 거부했습니다. controller가 다시 시도합니다.', '메시지를 확인하십시오.'],
   },
@@ -271,6 +295,7 @@ export const nodeReasons = {
   },
   WebhookFailed: {
     class: 'attention',
+    refusal: false,
     en: [
       'An admission webhook of the cluster fails, or rejects the agent Job or its Pod.',
       'Repair the webhook that the message names, or exclude the namespace of the controller from it.',
@@ -286,4 +311,4 @@ export const nodeReasons = {
     en: ['The node is not the machine that the spec names.', 'Correct instanceId or nodeName.'],
     ko: ['노드가 spec에 지정된 머신이 아닙니다.', 'instanceId 또는 nodeName을 수정하십시오.'],
   },
-} as const satisfies Reasons
+} as const satisfies RunReasons

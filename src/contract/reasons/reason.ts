@@ -16,14 +16,25 @@ export type ReasonClass = 'normal' | 'progress' | 'warning' | 'attention'
 /** What the reason means, then what to do about it. */
 type Text = readonly [meaning: string, remedy: string]
 
-export type Reason = {
-  class: ReasonClass
-  /** The same attempt fails again until the spec, the Node or the agent changes. */
-  refusal?: true
-} & Record<Language, Text>
+type Texts = Record<Language, Text>
+export type Reason = { class: ReasonClass; refusal?: boolean } & Texts
 
 /** A group of the catalogue: a reason without a text in every language does not compile. */
-export type Reasons = Readonly<Record<string, Reason>>
+export type Reasons = Readonly<Record<string, Omit<Reason, 'refusal'>>>
+
+/** Reasons of nodes and interfaces: a failure that does not say whether the controller retries it does not compile either. */
+export type RunReasons = Readonly<Record<string, RunReason>>
+export type RunReason = Texts & (Success | Failure)
+
+interface Success {
+  class: 'normal' | 'progress'
+}
+
+interface Failure {
+  class: 'warning' | 'attention'
+  /** The same attempt fails again until the spec, the Node or the agent changes. */
+  refusal: boolean
+}
 
 /** Remedies that many reasons share. */
 export const nothingToDo = { en: 'Nothing to do.', ko: '조치할 것이 없습니다.' } as const

@@ -233,6 +233,7 @@ export const nodeReasons = {
   },
   InterfacesRetained: {
     class: 'warning',
+    refusal: false,
     en: [
       'The object was deleted. Its interfaces stay on the nodes.',
       'Nothing to do if that was intended, or if another object took them over. To remove them, create the object again, with its CustomResourceDefinition if that is gone, and delete it.',

@@ -1,4 +1,4 @@
-/** Migrates a database of every earlier version, then reads and writes it. */
+/** Migrates a database of every version since the first migration, then reads and writes it. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -67,8 +67,7 @@ for (const name of names) {
         ],
       )
       assert.equal(never, false)
-      // Versions before 0004 did not record whether they deleted history.
-      assert.equal((await store.holders('nobody')).never, name >= '0004')
+      assert.equal((await store.holders('nobody')).never, true)
       assert.equal((await store.find('port-w1-1'))[0]?.nodeName, 'w1')
       assert.equal((await store.at('2026-01-01T00:00:03.500Z')).length, 3)
       const version = Number(await store.version())
@@ -83,37 +82,56 @@ for (const name of names) {
   })
 }
 
+interface Column {
+  table: string
+  name: string
+  required: number
+}
+
+function columnsAfter(name: string, statements = ''): Column[] {
+  const file = new DatabaseSync(':memory:')
+  file.exec(readFileSync(new URL(`${name}.sql`, golden), 'utf8'))
+  file.exec(statements)
+  const rows = file
+    .prepare(
+      `select m.name as "table", c.name, c."notnull" and c.dflt_value is null as required
+      from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table'`,
+    )
+    .all()
+  file.close()
+  return rows as unknown as Column[]
+}
+
 /** The version before a migration works on the same tables during a rolling upgrade. */
+function breaksTheVersionBefore(before: readonly Column[], now: readonly Column[]): string[] {
+  const isIn = (columns: readonly Column[], { table, name }: Column) =>
+    columns.some(one => one.table === table && one.name === name)
+  const removed = before.filter(column => !isIn(now, column))
+  const required = now.filter(
+    column => column.required && !isIn(before, column) && before.some(({ table }) => table === column.table),
+  )
+  return [...removed, ...required].map(({ table, name }) => `${table}.${name}`)
+}
+
 test('migrations only add: no column disappears, and a new one may be null', () => {
-  const columnsOf = (name: string) => {
-    const file = new DatabaseSync(':memory:')
-    file.exec(readFileSync(new URL(`${name}.sql`, golden), 'utf8'))
-    const rows = file
-      .prepare(
-        `select m.name || '.' || c.name as name, c."notnull" and c.dflt_value is null as required
-        from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table'`,
-      )
-      .all() as { name: string; required: number }[]
-    file.close()
-    return rows
-  }
   for (const [at, name] of names.entries()) {
-    if (at === 0) continue
-    const [before, now] = [columnsOf(names[at - 1] ?? ''), columnsOf(name)]
-    const tables = new Set(before.map(column => column.name.split('.')[0]))
-    const added = now.filter(column => !before.some(one => one.name === column.name))
-    assert.deepEqual(
-      before.filter(column => !now.some(one => one.name === column.name)),
-      [],
-      name,
-    )
-    assert.deepEqual(
-      added.filter(column => column.required && tables.has(column.name.split('.')[0])),
-      [],
-      name,
-    )
+    const before = names[at - 1]
+    if (before) assert.deepEqual(breaksTheVersionBefore(columnsAfter(before), columnsAfter(name)), [], name)
   }
 })
+
+for (const [statements, broken] of [
+  ['alter table nodes add column colour text; create table colours (name text not null)', []],
+  ['alter table milestones drop column at', ['milestones.at']],
+  [
+    'drop table milestones; create table milestones (name text primary key, at text, why text not null)',
+    ['milestones.why'],
+  ],
+] as const)
+  test(`a migration with "${statements}" ${broken.length > 0 ? 'is refused' : 'only adds'}`, () => {
+    const name = names.at(-1) ?? ''
+    assert.deepEqual(breaksTheVersionBefore(columnsAfter(name), columnsAfter(name, statements)), broken)
+  })
 
 test('a database that a later version migrated is read and written', async () => {
   const path = join(dir, 'later.db')

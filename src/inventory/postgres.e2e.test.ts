@@ -5,11 +5,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { Kysely, PostgresDialect, sql } from 'kysely'
+import { Kysely, PostgresDialect } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import pg from 'pg'
 import { request } from 'undici'
-import { inventoryReasonsConformance } from '../../test/conformance/inventory-reasons.ts'
 import { inventoryStoreConformance } from '../../test/conformance/inventory-store.ts'
 import { inventoryVerdictsConformance } from '../../test/conformance/inventory-verdicts.ts'
 import { type Postgres, startPostgres } from '../../test/rigs/postgres/rig.ts'
@@ -52,28 +51,6 @@ async function emptyStore(now: () => Date): Promise<Store> {
 inventoryStoreConformance(emptyStore)
 inventoryVerdictsConformance(emptyStore)
 
-let oldDatabase = ''
-async function withOldDatabase<T>(work: (db: Kysely<unknown>) => Promise<T>): Promise<T> {
-  const pool = new pg.Pool({ connectionString: oldDatabase })
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
-  try {
-    return await work(db)
-  } finally {
-    await db.destroy()
-  }
-}
-inventoryReasonsConformance({
-  async create() {
-    oldDatabase = await newDatabase()
-    const { error } = await withOldDatabase(db =>
-      new Migrator({ db, provider: { getMigrations: async () => migrations } }).migrateTo('0002-times-of-nodes'),
-    )
-    assert.equal(error, undefined)
-  },
-  query: statement => withOldDatabase(async db => (await sql.raw<Record<string, unknown>>(statement).execute(db)).rows),
-  open: () => openStore({ path: noFile(), databaseUrl: oldDatabase, log: silent }),
-})
-
 test('replicas that start together migrate once and import the legacy file once', async () => {
   const databaseUrl = await newDatabase()
   const path = join(dir, 'inventory.json')
@@ -91,9 +68,18 @@ test('replicas that start together migrate once and import the legacy file once'
   await later.close()
 })
 
+async function withDatabase<T>(connectionString: string, work: (db: Kysely<unknown>) => Promise<T>): Promise<T> {
+  const pool = new pg.Pool({ connectionString })
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+  try {
+    return await work(db)
+  } finally {
+    await db.destroy()
+  }
+}
 test('a later version migrates while this one writes, and this one starts again on its tables', async () => {
-  oldDatabase = await newDatabase()
-  const open = () => openStore({ path: noFile(), databaseUrl: oldDatabase, log })
+  const databaseUrl = await newDatabase()
+  const open = () => openStore({ path: noFile(), databaseUrl, log })
   const running = await open()
   const nextVersion = {
     ...migrations,
@@ -104,7 +90,7 @@ test('a later version migrates while this one writes, and this one starts again 
     },
   }
   let written = 0
-  const upgrade = withOldDatabase(db =>
+  const upgrade = withDatabase(databaseUrl, db =>
     new Migrator({ db, provider: { getMigrations: async () => nextVersion } }).migrateToLatest(),
   )
   let upgraded = false

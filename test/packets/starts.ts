@@ -1,7 +1,4 @@
-/** What a node has before the agent runs: nothing, NICs that DHCP configured, or the rules of an older agent. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import type { AgentInput } from '../../src/contract/agent-input.ts'
+/** What a node has before the agent runs: NICs that DHCP configured. */
 import type { NamespaceTestbed } from './namespace-testbed.ts'
 
 /** Addresses with a lifetime, and default routes with a worse metric than the primary's. */
@@ -18,28 +15,4 @@ export function startWithDhcp({ node }: NamespaceTestbed): void {
     ])
       node.ip(...line.split(' '))
   }
-}
-
-interface Recorded {
-  input: AgentInput
-  files: Record<string, { mode: number; text: string }>
-  commands: string[]
-  sysctls: Record<string, string>
-}
-
-const recorded = join(import.meta.dirname, '../golden/older-agent/source-rules.json')
-
-/**
- * The rules of decision 0055, and the files and records of the agent that set them (commit 9044d4d7), recorded in the layout with
- * two NICs in one subnet. Returns the request of its controller.
- */
-export function startWithSourceRules({ node }: NamespaceTestbed): AgentInput {
-  const { input, files, commands, sysctls } = JSON.parse(readFileSync(recorded, 'utf8')) as Recorded
-  for (const [path, { mode, text }] of Object.entries(files)) {
-    mkdirSync(dirname(node.path(path)), { recursive: true })
-    writeFileSync(node.path(path), text.replaceAll('$ROOT', node.root), { mode })
-  }
-  for (const line of commands) node.ip('-N', ...line.split(' '))
-  for (const [key, value] of Object.entries(sysctls)) node.exec('sysctl', '-qw', `${key.replaceAll('/', '.')}=${value}`)
-  return input
 }

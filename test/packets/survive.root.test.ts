@@ -12,7 +12,7 @@ import { type Family, families, type Layout } from './addresses.ts'
 import { requestOf, runAgent } from './configure.ts'
 import { type FlowName, longFlows, type NamedFlow } from './long-flows.ts'
 import { createTestbed, type NamespaceTestbed } from './namespace-testbed.ts'
-import { startWithDhcp, startWithSourceRules } from './starts.ts'
+import { startWithDhcp } from './starts.ts'
 import type { OpenedFlow } from './testbed.ts'
 
 const layout: Layout = 'two NICs in one subnet and one between them'
@@ -106,15 +106,6 @@ const scenarios: Record<string, Scenario> = {
       'TCP to A from behind the gateway': 'its rules were removed',
       'TCP of the node bound to B by the gateway': 'its rules were removed',
       'TCP to the second NIC of the subnet': 'its rules were removed',
-    },
-  },
-  'an older agent set rules for its own addresses only': {
-    start: testbed => void startWithSourceRules(testbed),
-    change: configured,
-    without: { 'TCP to a NodePort at A': 'the older rules do not answer it' },
-    closed: {
-      'TCP of a Pod to N, masqueraded':
-        'it was masqueraded to P, and the kernel ends a masqueraded connection that leaves by another device',
     },
   },
 }

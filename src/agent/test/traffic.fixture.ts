@@ -1,7 +1,6 @@
 /**
  * Traffic of a node with several NICs, as tables of pings: for tests of the agent, before and after a reboot.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { addPeer, forward, type Peer, reaches, securePorts } from '../../../test/rigs/host/cloud.ts'
 import { type NodeOptions, type RigNode, requestedInterface } from '../../../test/rigs/host/node.ts'
 import type { AgentInput } from '../../contract/agent-input.ts'
@@ -238,57 +237,4 @@ export async function lostPings(
     }),
   )
   return pings.filter((_, index) => !replies[index])
-}
-
-/**
- * Two NICs in different subnets, as the agent of commit 9044d4d7 left them (0055): rules from each address, IPv4 rules for
- * packets without a source, and IPv6 routes from `::`. Returns what is requested now.
- */
-export function configureLikeDecision55(node: RigNode): Requested[] {
-  for (const [index, nic] of node.nics.entries()) {
-    const [name, table] = [`multinic${index}`, 100 + index]
-    // In canonical notation.
-    const address6 = index === 0 ? 'fd00::10' : `fd00:${index}::10`
-    const [host4, host6, network6] = [`${nic.address}/32`, `${address6}/128`, address6.replace('10', '/64')]
-    const boundRules = (host: string, primary: string, length: number) => [
-      `from ${host} lookup ${table} priority ${10_100 + index}`,
-      `from ${host} to ${primary} lookup ${table} priority ${10_060 + index}`,
-      `from ${host} lookup 254 suppress_prefixlength 0 priority ${10_080 + index}`,
-      `from ${host} lookup 254 suppress_prefixlength ${length} priority ${10_040 + index}`,
-    ]
-    const rules = [
-      ...boundRules(host4, '10.0.0.0/24', 24),
-      ...boundRules(host6, 'fd00:ff::/64', 64),
-      `from 0.0.0.1/31 to ${nic.cidr} lookup ${table} priority ${32_516 + index}`,
-    ]
-    for (const line of [
-      `link set ${nic.name} name ${name} mtu 1450 up`,
-      `address add ${nic.address}/24 brd + dev ${name} noprefixroute`,
-      `address add ${address6}/64 dev ${name} noprefixroute`,
-      `route add ${nic.cidr} dev ${name} table ${table} src ${nic.address} metric ${table} protocol 4`,
-      `route add ${network6} dev ${name} table ${table} metric ${table} protocol 4`,
-      `route add default via ${nic.gateway} dev ${name} table ${table} metric ${table} protocol 4`,
-      `route add default via ${nic.gateway6} dev ${name} table ${table} metric ${table} protocol 4`,
-      `route add ${network6} from ::/128 dev ${name} metric ${table} protocol 4`,
-      ...rules.map(rule => `${rule.includes('::') ? '-6 ' : ''}rule add ${rule} protocol 4`),
-    ])
-      node.ip(...line.split(' '))
-    for (const setting of ['arp_ignore=1', 'arp_announce=2', 'rp_filter=2'])
-      node.exec('sysctl', '-qw', `net.ipv4.conf.${name}.${setting}`)
-    const record = {
-      version: 1,
-      id: index,
-      mac: nic.macAddress,
-      table,
-      portId: `port-${nic.macAddress.replaceAll(':', '')}`,
-      addresses: [`${nic.address}/24`, `${address6}/64`],
-      rules,
-      mainRoutes: [`${network6} from ::/128 table 254 metric ${table} protocol 4`],
-      former: { name: nic.name, mtu: 1500, up: false, sysctls: { 'ipv4.arp_ignore': '0', 'ipv6.accept_ra': '1' } },
-    }
-    mkdirSync(node.path('var/lib/multinic/nics'), { recursive: true })
-    const path = node.path(`var/lib/multinic/nics/${nic.macAddress.replaceAll(':', '')}.json`)
-    writeFileSync(path, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 })
-  }
-  return requestAll(node)
 }

@@ -25,6 +25,12 @@ suite('upgrade from the Go implementation', { concurrency: 2 }, () => {
       `rule add from ${a.address}/32 table 100`,
     ])
       vm.ip(...line.split(' '))
+    const checked = await vm.agent({ mode: 'check', interfaces: [requestedInterface(a, 0)] })
+    assert.deepEqual(
+      [checked.report?.verdict, checked.report?.reason],
+      ['Drifted', 'ConfiguredByOlderAgent'],
+      checked.log,
+    )
     const streams = await Promise.all([
       pingStream(vm.namespace, a.gateway, a.address),
       pingStream(vm.fabric, a.address),

@@ -232,9 +232,12 @@ export const clusterAttacks: readonly AttackSection[] = [
         test: 'a rolling upgrade of every component stops nothing',
       },
       {
-        about: { en: 'An older agent with this controller', ko: '이 controller와 이전 버전 agent' },
-        file: 'src/controller/older-agent.test.ts',
-        test: 'an older agent accepts the input of this controller',
+        about: {
+          en: 'An agent of another version, with reasons that the controller does not know',
+          ko: '다른 버전의 agent가 보고한, controller가 모르는 사유',
+        },
+        file: 'src/controller/other-agent.test.ts',
+        test: 'an unknown reason of an interface is in the status and in the Event as the agent reported it',
       },
       {
         about: { en: 'A Viola that serves only POST', ko: 'POST만 처리하는 Viola' },

@@ -1,23 +1,10 @@
-/**
- * A controller with an agent of another version, in both directions. `test/golden/older-agent` has the documents and schemas of
- * commit af7ff50.
- */
+/** A controller with an agent of another version, whose reasons it does not know. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import * as z from 'zod'
 import { type ControllerCluster, startControllerCluster } from '../../test/support/controller-cluster.ts'
 import { eventually } from '../../test/support/eventually.ts'
-import { parseInput } from '../agent/input.ts'
 import { events } from '../kube/resources.ts'
-import { controllerConfig } from './config.ts'
-import { aConfig, aNic, aNode } from './controller.fixture.ts'
-import { agentJob } from './job.ts'
-import { requestedOf } from './plan/requested.ts'
-import { readReport } from './report.ts'
-
-const golden = (name: string) =>
-  JSON.parse(readFileSync(new URL(`../../test/golden/older-agent/${name}.json`, import.meta.url), 'utf8'))
+import { aNic } from './controller.fixture.ts'
 
 let cluster: ControllerCluster
 
@@ -65,32 +52,5 @@ test('an unknown reason of a run is in the status if the agent reports nothing e
     })
   } finally {
     await controller.stop()
-  }
-})
-
-for (const backend of ['netplan', 'networkmanager', 'ifcfg'])
-  test(`${backend}: the report of an older agent is read, and the input of an older controller is accepted`, () => {
-    const { input, report } = golden(backend)
-    const { nodeName, mode, generation, specHash } = input
-    const result = readReport(
-      { exitCode: 0, message: JSON.stringify(report) },
-      { node: nodeName, mode, generation, specHash },
-    )
-    assert.deepEqual('report' in result && result.report.interfaces.map(({ status }) => status), [
-      ...['Configured', 'Configured', 'Configured'],
-    ])
-    const { request, errors } = parseInput(JSON.stringify(input))
-    assert.deepEqual([errors, request?.interfaces.length, request?.podCIDRs], [[], 3, []])
-  })
-
-test('an older agent accepts the input of this controller', () => {
-  const config = aConfig({ nics: 10 })
-  const { interfaces, specHash } = requestedOf(config)
-  const addresses = ['10.0.0.11', '192.168.0.10', '203.0.113.7', 'fd00::1']
-  for (const action of ['apply', 'check', 'cleanup'] as const) {
-    const request = { config, node: aNode({ addresses }), interfaces, specHash, action, attempt: 0, takesSlot: false }
-    const job = agentJob(request, controllerConfig({}).agent)
-    const input: unknown = JSON.parse(job.spec.template.spec.containers[0]?.env?.[0]?.value ?? '')
-    assert.deepEqual(z.fromJSONSchema(golden('agent-input.schema')).safeParse(input).error, undefined)
   }
 })

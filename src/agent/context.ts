@@ -7,6 +7,9 @@ import type { NetworkManager } from './daemons/network-manager.ts'
 import type { Networkd } from './daemons/networkd.ts'
 import type { Host } from './host/host.ts'
 import type { AgentRequest } from './input.ts'
+import type { Unread } from './apply/journal.ts'
+import type { NetworkManager } from './daemons/network-manager.ts'
+import type { Networkd } from './daemons/networkd.ts'
 import type { Paths } from './paths.ts'
 import type { Change } from './state/change.ts'
 
@@ -21,6 +24,8 @@ export interface AgentContext {
   paths: Paths
   settings: Settings
   request: AgentRequest
+  /** Of the journal of an earlier run. */
+  unread?: readonly Unread[]
   log: Log
   /** Changes of the kernel that took effect in this pass. */
   done?: Set<Change>

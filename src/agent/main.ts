@@ -19,7 +19,12 @@ import { BusError } from './host/dbus.ts'
 import type { Host } from './host/host.ts'
 import { takeLock } from './host/lock.ts'
 import { parseInput } from './input.ts'
-import { missingHostPaths, mountedPaths, observeLinks, readMachine } from './observe/observe.ts'
+import { readJournal } from './apply/journal.ts'
+import { takeLock } from './host/lock.ts'
+import { connectNetworkManager } from './daemons/network-manager.ts'
+import { connectNetworkd } from './daemons/networkd.ts'
+import { missingHostPaths, observeLinks, readMachine } from './observe/observe.ts'
+import { linksByMac } from './state/observed.ts'
 import type { PassResult } from './pass-result.ts'
 import { hostPaths, type Paths } from './paths.ts'
 import { notMounted, wrongMachine } from './plan/preflight.ts'
@@ -46,7 +51,7 @@ type Stop = NonNullable<Agent['stop']>
 
 export async function runAgent(agent: Agent): Promise<number> {
   const { env, host, stop = { requested: false } } = agent
-  const paths = mountedPaths(host, agent.paths ?? hostPaths)
+  const paths = agent.paths ?? hostPaths
   const [startedAt, started] = [host.now(), host.monotonic()]
   const traceId = traceIdOf(env['TRACEPARENT'])
   const log = traceId === undefined ? agent.log : agent.log.with({ traceId })
@@ -122,11 +127,15 @@ async function handle(context: AgentContext, started: number, stop: Stop): Promi
   const { host, paths, request } = context
   const refusal = wrongMachine(request, readMachine(host, paths)) ?? notMounted(missingHostPaths(host, paths))
   if (refusal) return refusedReport(request, refusal)
-  if (request.mode === 'check' || request.mode === 'plan') return checkedReport(request, await inspect(context), paths)
+  if (request.mode === 'check' || request.mode === 'plan') {
+    const { unread } = readJournal(host, paths)
+    return checkedReport(request, await inspect({ ...context, unread }), paths)
+  }
 
   logSELinux(context)
   const recovered = await recover(context)
-  const report = appliedReport(request, await runPasses(context, started, stop), recovered.interfaces)
+  const results = await runPasses({ ...context, unread: recovered.unread }, started, stop)
+  const report = appliedReport(request, results, recovered.interfaces)
   return withNotRestored(report, recovered.notRestored)
 }
 

@@ -39,15 +39,15 @@ export async function observeNode(context: AgentContext, options: NodeOptions = 
 
 function slotOf(nic: Interface, { host, paths }: AgentContext): number {
   const record = parseRecord(host.readFile(recordPath(paths, nic.macAddress))?.text ?? '')
-  return record?.marked?.slot ?? nic.index
+  return record?.marked.slot ?? nic.index
 }
 
 export function planNode(
   observed: Observed,
-  { request, settings, paths }: AgentContext,
+  { request, settings, paths, unread = [] }: AgentContext,
   skip: ReadonlySet<number>,
   { keepsOrphans = false } = {},
 ): Plan {
   const interfaces = request.mode === 'cleanup' ? [] : request.interfaces
-  return planRun({ ...request, interfaces, settings, paths, observed, skip, keepsOrphans })
+  return planRun({ ...request, interfaces, settings, paths, observed, unread, skip, keepsOrphans })
 }

@@ -25,9 +25,6 @@ export interface Paths {
   /** Sysctls by device. The Pod's own /proc/sys is read-only. A kernel without IPv6 has no ipv6Conf. */
   ipv4Conf: string
   ipv6Conf: string
-  /** Where older controllers mount the sysctls. */
-  olderIpv4Conf: string
-  olderIpv6Conf: string
   /** Machines without DMI do not have it. */
   productUuid: string
   bootID: string
@@ -60,8 +57,6 @@ export const hostPaths: Paths = {
   units: '/etc/systemd/system',
   ipv4Conf: '/host/proc/sys/net/ipv4/conf',
   ipv6Conf: '/host/proc/sys/net/ipv6/conf',
-  olderIpv4Conf: '/host/proc/ipv4-conf',
-  olderIpv6Conf: '/host/proc/ipv6-conf',
   productUuid: '/sys/class/dmi/id/product_uuid',
   bootID: '/host/boot_id',
   resolvConf: '/etc/resolv.conf',

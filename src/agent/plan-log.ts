@@ -10,8 +10,8 @@ import type { Observed } from './state/observed.ts'
 import { unusableRecords } from './state/ownership.ts'
 
 export function logPlan(plan: Plan, observed: Observed, paths: Paths, log: Log): void {
-  for (const { path } of unusableRecords(observed, paths))
-    log.warn('record not believed, its NIC is not known to be from multinic', { path })
+  for (const { path, problem } of unusableRecords(observed, paths))
+    log.warn('cannot read a record, keeping it', { path, problem })
   const devices = plan.accepted.map(({ nic, link }) => `${nic.name} is ${link.name}`)
   log.info('DetectActiveInterfaces', { backend: plan.backend, devices, missing: plan.missing.map(nic => nic.name) })
   const orphans = plan.units.filter(unit => unit.purpose === 'remove')

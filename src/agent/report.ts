@@ -8,6 +8,8 @@ import type { ObservedInterface } from '../contract/node-config.ts'
 import type { Failure } from './apply/apply.ts'
 import { ownedNics } from './backends/owned.ts'
 import type { AgentRequest } from './input.ts'
+import { linkByIndex, linksByMac, type Observed } from './state/observed.ts'
+import { isOfGoAgent, ownedNicOf, ownedNics } from './state/ownership.ts'
 import type { PassResult } from './pass-result.ts'
 import type { Paths } from './paths.ts'
 import type { Plan } from './plan/plan.ts'
@@ -91,8 +93,8 @@ function noteOf(results: readonly PassResult[], index: number): Pick<InterfaceRe
 }
 
 /**
- * The report of a check or a dry run: every change that an apply would make is a difference. An older agent routed packets by
- * other rules, which is no drift: the reason says so, and the controller waits until somebody asks for a run.
+ * The report of a check or a dry run: every change that an apply would make is a difference. The Go implementation routed packets
+ * by other rules, which is no drift: the reason says so, and the controller waits until somebody asks for a run.
  */
 export function checkedReport(request: AgentRequest, pass: PassResult, paths: Paths): AgentReport {
   const { plan, observed } = pass
@@ -100,7 +102,7 @@ export function checkedReport(request: AgentRequest, pass: PassResult, paths: Pa
   const owned = ownedNics(observed, paths)
   const different = (nic: Interface, message: string, changes: readonly Change[] = []): InterfaceResult => {
     if (dryRun) return { status: 'Pending', reason: 'Planned', message }
-    return isOfOlderAgent(ownedNicOf(owned, nic)) && changes.length > 0 && !changes.some(isDrift)
+    return isOfGoAgent(ownedNicOf(owned, nic)) && changes.length > 0 && !changes.some(isDrift)
       ? { status: 'Pending', reason: 'ConfiguredByOlderAgent', message }
       : { status: 'Failed', reason: 'Drifted', message }
   }
@@ -119,14 +121,15 @@ export function checkedReport(request: AgentRequest, pass: PassResult, paths: Pa
   const orphans = removals.map(unit => `${unit.name} is orphaned`)
   const messages = differing.filter(nic => nic.message).map(nic => `${nic.name}: ${nic.message}`)
   const verdict = dryRun ? 'Planned' : differing.length + removals.length > 0 ? 'Drifted' : 'InSync'
-  const older = 'ConfiguredByOlderAgent'
-  const onlyOlder = differing.length > 0 && removals.length === 0 && differing.every(nic => nic.reason === older)
+  const ofGoAgent = 'ConfiguredByOlderAgent'
+  const onlyOfGoAgent =
+    differing.length > 0 && removals.length === 0 && differing.every(nic => nic.reason === ofGoAgent)
   const message = [...messages, ...orphans].join('; ') || 'no changes'
-  const reason = onlyOlder ? older : verdict
+  const reason = onlyOfGoAgent ? ofGoAgent : verdict
   return { ...emptyReport(request), ...factsOf(pass), verdict, reason, message, interfaces }
 }
 
-/** Every agent sets these as requested. Rules, routes, files and sysctls differ between agents. */
+/** Both agents set these as requested. Rules, routes, files and sysctls differ. */
 function isDrift(change: Change): boolean {
   return ['name', 'mtu', 'link'].includes(change.kind) || (change.kind === 'address' && !change.inPlace)
 }

@@ -2,7 +2,7 @@
  * Attacks on ownership: what others put on the node stays, whatever number or name it has.
  */
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { ipWrapper } from '../rigs/host/ip-wrapper.ts'
 import { requestedInterface } from '../rigs/host/node.ts'
 import { type Attack, attacks, configureAll, outcomes, requestAll } from './attack.ts'
@@ -99,20 +99,24 @@ const cases: Attack[] = [
   },
   {
     finding: 'F7',
-    name: 'rules of an older agent, whose record does not list them, are found in its boot files',
+    name: 'a rule that the record names is removed with its interface, in a form that the agent would not write',
     prepare: async node => {
       await configureAll(node)
-      node.ip('rule', 'add', 'from', '192.168.7.7', 'lookup', '100', 'priority', '10100', 'protocol', 'static')
+      const rule = 'from 10.100.0.10/32 to 172.16.0.0/12 iif lo lookup 100 suppress_prefixlength 3 priority 10094'
+      node.ip('rule', 'add', ...rule.split(' '), 'protocol', 'static')
+      node.ip('rule', 'add', ...rule.replace('172.16.0.0/12', '172.32.0.0/12').split(' '), 'protocol', 'static')
       const path = node.path('var/lib/multinic/nics/fa163e000001.json')
-      const { rules, ...older } = JSON.parse(readFileSync(path, 'utf8')) as { rules: string[] }
-      assert.ok(rules.length > 0)
-      writeFileSync(path, JSON.stringify(older))
+      const record = JSON.parse(readFileSync(path, 'utf8')) as { rules: string[] }
+      writeFileSync(path, JSON.stringify({ ...record, rules: [...record.rules, rule] }))
     },
     request: () => ({ mode: 'cleanup', interfaces: [] }),
+    changesForeign: true,
     expect: (result, node) => {
       assert.equal(result.report?.verdict, 'Removed', result.log)
-      assert.doesNotMatch(node.ip('rule'), /10\.100\.0/)
+      assert.deepEqual(node.ip('rule').match(/10094:.*/g)?.length, 1)
+      assert.match(node.ip('rule'), /10094:\s+from 10\.100\.0\.10 to 172\.32\.0\.0\/12 iif lo lookup 100/)
     },
+    cleanup: false,
   },
   {
     finding: 'F7',
@@ -222,21 +226,53 @@ lines=$(echo "$lines" | sed 's/^link set dev if[0-9]* name multinic0$/link set d
   },
   {
     finding: 'L2',
-    name: 'a journal and records of another form do not stop the node',
+    name: 'a journal and records of another form stop their NICs, and not the node',
+    options: { nics: 2 },
     prepare: async node => {
       await configureAll(node)
+      node.ip('link', 'set', 'multinic0', 'mtu', '1400')
       mkdirSync(node.path('var/lib/multinic/journal'))
-      const change = '{"kind":"new","from":1,"to":2}'
-      const unit = `{"name":"multinic0","group":"g","mac":"fa:16:3e:00:00:01","id":0,"changes":[null,${change}]}`
+      const changes = '[null,{"kind":"mtu","from":1450,"to":1400},{"kind":"dns","from":1,"to":2}]'
+      const nic = '"purpose":"apply","name":"multinic0","group":"g","mac":"fa:16:3e:00:00:01","id":0'
+      const { ifindex } = (JSON.parse(node.ip('-j', 'link', 'show', 'multinic0')) as { ifindex: number }[])[0] ?? {}
+      const unit = `{${nic},"ifindex":${ifindex},"changes":${changes}}`
       writeFileSync(
         node.path('var/lib/multinic/journal/0001.json'),
         `{"version":1,"bootId":"boot-1","units":[${unit}]}`,
       )
       const record = '{"version":1,"id":5,"mac":"fa:16:3e:00:00:aa","table":105'
       writeFileSync(node.path('var/lib/multinic/nics/a.json'), `${record},"addresses":[1,2]}`)
-      writeFileSync(node.path('var/lib/multinic/nics/b.json'), `${record},"addresses":[],"rules":[1],"former":3}`)
     },
-    expect: result => assert.deepEqual(outcomes(result), ['Configured'], result.log),
+    expect: async (result, node) => {
+      assert.deepEqual(outcomes(result), ['Failed StateUnreadable', 'Configured'], result.log)
+      const message = /journal\/0001\.json has a change of another form, the unknown change dns of multinic0/
+      assert.match(result.report?.interfaces[0]?.message ?? '', message)
+      assert.match(node.ip('link', 'show', 'multinic0'), /mtu 1450/)
+      const kept = node.path('var/lib/multinic/journal-unread/0001.json')
+      assert.match(readFileSync(kept, 'utf8'), /"changes":\[null,\{"kind":"dns","from":1,"to":2\}\]/)
+      const again = await node.agent(requestAll(node))
+      assert.deepEqual(outcomes(again), ['Failed StateUnreadable', 'Configured'], again.log)
+      rmSync(kept)
+    },
+  },
+  {
+    finding: 'L2',
+    name: 'a record with an unknown key stops its NIC, and not the node',
+    options: { nics: 2 },
+    prepare: async node => {
+      await configureAll(node)
+      const path = node.path('var/lib/multinic/nics/fa163e000001.json')
+      writeFileSync(path, readFileSync(path, 'utf8').replace('{', '{"colours":[],'))
+    },
+    request: node => ({ interfaces: node.nics.map((nic, index) => requestedInterface(nic, index, { mtu: 1400 })) }),
+    expect: (result, node) => {
+      assert.deepEqual(outcomes(result), ['Failed StateUnreadable', 'Configured'], result.log)
+      assert.match(node.ip('link', 'show', 'multinic0'), /mtu 1450/)
+      assert.match(node.ip('link', 'show', 'multinic1'), /mtu 1400/)
+      const path = node.path('var/lib/multinic/nics/fa163e000001.json')
+      assert.match(readFileSync(path, 'utf8'), /"colours":\[\]/)
+      writeFileSync(path, readFileSync(path, 'utf8').replace('"colours":[],', ''))
+    },
   },
   {
     finding: 'L2',
@@ -247,7 +283,12 @@ lines=$(echo "$lines" | sed 's/^link set dev if[0-9]* name multinic0$/link set d
       node.exec('sh', '-c', `echo '{' > ${node.path('var/lib/multinic/journal/0001.json')}`)
       node.exec('sh', '-c', `echo '{' > ${node.path('var/lib/multinic/nics/aaaaaaaaaaaa.json')}`)
     },
-    expect: result => assert.deepEqual(outcomes(result), ['Configured'], result.log),
+    expect: (result, node) => {
+      assert.deepEqual(outcomes(result), ['Configured'], result.log)
+      assert.match(result.report?.message ?? '', /cannot remove: .*aaaaaaaaaaaa\.json is no record/)
+      assert.equal(readFileSync(node.path('var/lib/multinic/journal-unread/0001.json'), 'utf8'), '{\n')
+      rmSync(node.path('var/lib/multinic/nics/aaaaaaaaaaaa.json'))
+    },
   },
 ]
 

@@ -23,7 +23,7 @@ function writeRecord(node: RigNode, macAddress: string, values: object): void {
 
 const primary = 'fa:16:3e:ff:00:00'
 const absent = 'fa:16:3e:00:00:77'
-const named = (log: string) => assert.match(log, /record not believed.*nics\/fa163e/)
+const named = (log: string) => assert.match(log, /cannot read a record.*nics\/fa163e/)
 
 /** Kept as it was: the primary with its address and route, and the base rules. */
 const intact = (node: RigNode) => {

@@ -1,15 +1,15 @@
 /**
- * The formats on disk: an upgraded agent must read the journal and the records of an older one, and the other way round.
+ * The formats on disk: what a node keeps, agents of other versions read.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Host } from '../host/host.ts'
-import { readRefusals, saveRefusals } from '../observe/refusals-of-boot.ts'
-import { hostPaths } from '../paths.ts'
 import type { Change } from '../state/change.ts'
-import { parseRecord, recordText } from '../state/records.ts'
+import type { Host } from '../host/host.ts'
+import { endJournal, readJournal, writeJournal } from './journal.ts'
+import { hostPaths } from '../paths.ts'
+import { readRecord, recordText } from '../state/records.ts'
+import { readRefusals, saveRefusals } from '../observe/refusals-of-boot.ts'
 import type { Unit } from '../state/unit.ts'
-import { readJournal, writeJournal } from './journal.ts'
 
 /** A disk in memory. */
 function memoryHost(): { host: Host; files: Map<string, string> } {
@@ -22,9 +22,14 @@ function memoryHost(): { host: Host; files: Map<string, string> } {
     readValue: (path: string) => files.get(path)?.trim(),
     writeFile: (path: string, { text }: { text: string }) => void files.set(path, text),
     rename(from: string, to: string) {
-      files.set(to, files.get(from) ?? '')
-      files.delete(from)
+      for (const [path, text] of [...files]) {
+        if (path !== from && !path.startsWith(`${from}/`)) continue
+        files.set(`${to}${path.slice(from.length)}`, text)
+        files.delete(path)
+      }
     },
+    removeFile: (path: string) => void files.delete(path),
+    removeDirectory: () => {},
   }
   return { host: host as unknown as Host, files }
 }
@@ -61,60 +66,157 @@ test('the journal keeps the keys of the first release', () => {
   const { host, files } = memoryHost()
   writeJournal(host, hostPaths, { bootID: 'boot-1', units })
   assert.deepEqual([...files], [['/var/lib/multinic/journal/0001.json', onDisk]])
-  assert.deepEqual(readJournal(host, hostPaths), [{ bootID: 'boot-1', units }])
+  assert.deepEqual(readJournal(host, hostPaths), {
+    entries: [{ bootID: 'boot-1', units }],
+    unread: [],
+    rests: new Map(),
+  })
 })
 
-test('a rename with losses of another form is not read', () => {
-  const { host } = memoryHost()
-  const rename = { kind: 'name', from: 'ens4', to: 'multinic0' } as const
-  const losses = [[{ kind: 'link', from: 'up', to: 'down' }], [{ kind: 'link' }], 'link'] as const
-  const units = losses.map((lost, index): Unit => {
-    const changes = [{ ...rename, losses: lost } as unknown as Change]
-    return { purpose: 'apply', index, name: `multinic${index}`, macAddress, group: 'all', changes }
+const path = '/var/lib/multinic/journal/0001.json'
+const kept = '/var/lib/multinic/journal-unread/0001.json'
+const mtu = { kind: 'mtu', from: 1500, to: 1400 } as const
+const aUnit = (changes: object[], values: Partial<Unit> = {}): Unit => ({
+  ...{ purpose: 'apply', index: 0, name: 'multinic0', macAddress, group: 'multinic0', ...values },
+  changes: changes as Change[],
+})
+const changesIn = ({ entries }: ReturnType<typeof readJournal>) =>
+  entries.flatMap(({ units }) => units.flatMap(({ changes }) => changes))
+
+const rule = { family: 4, priority: 10_050, table: 100, protocol: 4 }
+const unknownChanges: Record<string, [change: object, problem: string]> = {
+  'an unknown kind': [{ kind: 'dns', from: 1, to: 2 }, 'the unknown change dns'],
+  'a kind that every object has': [{ kind: 'constructor' }, 'the unknown change constructor'],
+  'an unknown key': [{ ...mtu, qdisc: 'fq' }, 'the unknown key mtu.qdisc'],
+  'an unknown key of a rule': [
+    { kind: 'rule', op: 'add', rule: { ...rule, ipproto: 6 } },
+    'the unknown key rule.rule.ipproto',
+  ],
+  'an unknown key of a file': [
+    { kind: 'file', path: '/etc/x', to: { text: '', mode: 1, uid: 0, gid: 0, acl: '' } },
+    'the unknown key file.to.acl',
+  ],
+  'a missing key': [{ kind: 'mtu', from: 1500 }, 'a mtu of another form'],
+  'a rule without a table': [
+    { kind: 'rule', op: 'add', rule: { ...rule, table: null } },
+    'a rule.rule of another form',
+  ],
+  'losses of another form': [
+    { kind: 'name', from: 'a', to: 'b', losses: [{ kind: 'link' }] },
+    'a link of another form',
+  ],
+  'losses that are no list': [{ kind: 'name', from: 'a', to: 'b', losses: 'link' }, 'a change of another form'],
+}
+for (const [what, [change, problem]] of Object.entries(unknownChanges))
+  test(`${what} beside a known change: the known one is read, and the other one stays until an agent can read it`, () => {
+    const { host, files } = memoryHost()
+    const other = aUnit([mtu], { index: 1, name: 'multinic1', macAddress: 'fa:16:3e:00:00:02', group: 'multinic1' })
+    writeJournal(host, hostPaths, { bootID: 'boot-1', units: [aUnit([mtu, change]), other] })
+    const journal = readJournal(host, hostPaths)
+    assert.deepEqual(changesIn(journal), [mtu, mtu])
+    assert.deepEqual(journal.unread, [{ macAddress, message: `${path} has ${problem} of multinic0` }])
+
+    endJournal(host, hostPaths, journal)
+    assert.deepEqual([...files.keys()], [kept])
+    for (let run = 0; run < 2; run++) {
+      writeJournal(host, hostPaths, { bootID: 'boot-1', units: [other] })
+      const again = readJournal(host, hostPaths)
+      assert.deepEqual(changesIn(again), [mtu], 'what was rolled back is not rolled back again')
+      assert.deepEqual(again.unread, [{ macAddress, message: `${kept} has ${problem} of multinic0` }])
+      endJournal(host, hostPaths, again)
+      assert.deepEqual([...files.keys()], [kept])
+    }
+    const { units } = JSON.parse(files.get(kept) ?? '')
+    assert.deepEqual(units[0].changes, [change])
   })
-  writeJournal(host, hostPaths, { bootID: 'boot-1', units })
-  assert.deepEqual(readJournal(host, hostPaths), [{ bootID: 'boot-1', units: units.slice(0, 1) }])
+
+test('what another agent could not read is rolled back by the one that can, and is gone then', () => {
+  const { host, files } = memoryHost()
+  writeJournal(host, hostPaths, { bootID: 'boot-1', units: [aUnit([mtu])] })
+  files.set(kept, files.get(path) ?? '')
+  files.delete(path)
+  const journal = readJournal(host, hostPaths)
+  assert.deepEqual([changesIn(journal), journal.unread], [[mtu], []])
+  endJournal(host, hostPaths, journal)
+  assert.deepEqual([...files.keys()], [])
 })
 
-test('tables of nftables and the unit that all NICs share are read back; a table without a family is not', () => {
-  const { host } = memoryHost()
-  const unit = (changes: object[]): Unit => ({
-    ...{ purpose: 'node', index: -1, name: 'node', macAddress: '', group: 'node' },
-    changes: changes as Change[],
+test('a run that is killed after it moved what it cannot read keeps it once', () => {
+  const { host, files } = memoryHost()
+  writeJournal(host, hostPaths, { bootID: 'boot-1', units: [aUnit([{ kind: 'dns' }])] })
+  const text = files.get(path) ?? ''
+  endJournal(host, hostPaths, readJournal(host, hostPaths))
+  files.set(path, text)
+  endJournal(host, hostPaths, readJournal(host, hostPaths))
+  assert.deepEqual([...files.keys()], [kept])
+})
+
+const header = '"version":1,"bootId":"boot-1"'
+const onDisk = (values: object) =>
+  JSON.stringify({ purpose: 'apply', id: 0, name: 'multinic0', mac: macAddress, group: 'g', changes: [mtu], ...values })
+const unreadable: Record<string, [text: string, unread: object[]]> = {
+  'not JSON': ['{', []],
+  'no object': ['[]', [{ message: 'is no journal' }]],
+  'of another version': ['{"version":2}', [{ message: 'has version 2 or another form' }]],
+  'with an unknown key': [`{${header},"units":[],"era":2}`, [{ message: 'has the unknown key era' }]],
+  'with a unit of another form': [`{${header},"units":[5]}`, [{ message: 'has a unit of another form' }]],
+  'with a unit that has an unknown key': [
+    `{${header},"units":[${onDisk({ zone: 1 })}]}`,
+    [{ macAddress, message: 'has the unknown key zone of multinic0' }],
+  ],
+  'with a unit of an unknown purpose': [
+    `{${header},"units":[${onDisk({ purpose: 'measure' })}]}`,
+    [{ macAddress, message: 'has a unit of another form of multinic0' }],
+  ],
+  'with a unit of no NIC': [
+    `{${header},"units":[${onDisk({ mac: 5 })}]}`,
+    [{ message: 'has a unit of another form of multinic0' }],
+  ],
+  'with an unknown change of what all NICs share': [
+    `{${header},"units":[${onDisk({ purpose: 'node', name: 'node', changes: [{ kind: 'dns' }] })}]}`,
+    [{ message: 'has the unknown change dns of node' }],
+  ],
+}
+for (const [what, [text, unread]] of Object.entries(unreadable))
+  test(`a journal ${what} is not rolled back and stays`, () => {
+    const { host, files } = memoryHost()
+    files.set(path, text)
+    const journal = readJournal(host, hostPaths)
+    const named = journal.unread.map(entry => ({ ...entry, message: entry.message.replace(`${path} `, '') }))
+    assert.deepEqual([changesIn(journal), named], [[], unread])
+    endJournal(host, hostPaths, journal)
+    assert.deepEqual([...files.keys()], [kept])
+    assert.deepEqual(files.get(kept), text)
   })
-  const loaded = unit([{ kind: 'nft', family: 6, to: 'table ip6 multinic {\n}\n' }])
-  const removed = unit([{ kind: 'nft', family: 4, from: 'table ip multinic {\n}\n' }])
-  const units = [loaded, removed, unit([{ kind: 'nft', to: '' }]), unit([{ kind: 'unknown' }])]
+
+test('tables of nftables and the unit that all NICs share are read back', () => {
+  const { host } = memoryHost()
+  const node = { purpose: 'node', index: -1, name: 'node', macAddress: '', group: 'node' } as const
+  const units = [
+    aUnit([{ kind: 'nft', family: 6, to: 'table ip6 multinic {\n}\n' }], node),
+    aUnit([{ kind: 'nft', family: 4, from: 'table ip multinic {\n}\n' }], node),
+  ]
   writeJournal(host, hostPaths, { bootID: 'boot-1', units })
-  assert.deepEqual(readJournal(host, hostPaths), [{ bootID: 'boot-1', units: [loaded, removed] }])
+  assert.deepEqual(readJournal(host, hostPaths).entries, [{ bootID: 'boot-1', units }])
 })
 
 test('a record keeps the keys of the first release', () => {
   const former = { name: 'ens4', mtu: 1500, up: false, sysctls: { 'ipv4.rp_filter': '0' }, managed: true as const }
-  const record = { version: 1 as const, id: 0, mac: macAddress, table: 100, portId: 'port-0', addresses: [], former }
-  const onDisk = `{
-  "version": 1,
-  "id": 0,
-  "mac": "fa:16:3e:00:00:01",
-  "table": 100,
-  "portId": "port-0",
-  "addresses": [],
-  "former": {
-    "name": "ens4",
-    "mtu": 1500,
-    "up": false,
-    "sysctls": {
-      "ipv4.rp_filter": "0"
-    },
-    "managed": true
-  }
-}
-`
-  assert.equal(recordText(record), onDisk)
-  assert.deepEqual(parseRecord(onDisk), record)
   const network = { family: 4 as const, cidr: '10.100.0.0/24' }
-  const marked = { name: 'multinic0', slot: 3, sources: [network], networks: [network] }
-  assert.deepEqual(parseRecord(recordText({ ...record, marked })), { ...record, marked })
+  const record = {
+    ...{ version: 1 as const, id: 0, mac: macAddress, table: 100, portId: 'port-0', addresses: ['10.100.0.10/24'] },
+    ...{ rules: ['from 10.100.0.10/32 lookup 100 priority 10050'], mainRoutes: ['10.100.0.0/24 table 254 protocol 4'] },
+    marked: { name: 'multinic0', slot: 3, sources: [network], networks: [network] },
+    former,
+  }
+  const onDisk =
+    '{"version":1,"id":0,"mac":"fa:16:3e:00:00:01","table":100,"portId":"port-0","addresses":["10.100.0.10/24"],' +
+    '"rules":["from 10.100.0.10/32 lookup 100 priority 10050"],"mainRoutes":["10.100.0.0/24 table 254 protocol 4"],' +
+    '"marked":{"name":"multinic0","slot":3,"sources":[{"family":4,"cidr":"10.100.0.0/24"}],' +
+    '"networks":[{"family":4,"cidr":"10.100.0.0/24"}]},' +
+    '"former":{"name":"ens4","mtu":1500,"up":false,"sysctls":{"ipv4.rp_filter":"0"},"managed":true}}'
+  assert.equal(recordText(record), `${JSON.stringify(JSON.parse(onDisk), undefined, 2)}\n`)
+  assert.deepEqual(readRecord(onDisk), { record })
 })
 
 test('what the kernel refused keeps the keys of the first release, and is forgotten after a reboot', () => {

@@ -4,7 +4,8 @@
 import type { HostContext } from '../context.ts'
 import { observe } from '../observe/observe.ts'
 import { removeStaleStaged } from './files.ts'
-import { clearJournal, readJournal } from './journal.ts'
+import { endJournal, readJournal, type Unread } from './journal.ts'
+import { observe } from '../observe/observe.ts'
 import { rollBack } from './rollback.ts'
 
 export interface Recovered {
@@ -12,11 +13,13 @@ export interface Recovered {
   interfaces: string[]
   /** What could not be restored. */
   notRestored: string[]
+  unread: Unread[]
 }
 
 export async function recover(context: HostContext): Promise<Recovered> {
   const { host, paths, log } = context
-  const entries = readJournal(host, paths)
+  const journal = readJournal(host, paths)
+  const { entries, unread, rests } = journal
   const units = entries.flatMap(entry => entry.units)
   const interfaces = [...new Set(units.map(unit => unit.name))].sort()
   let notRestored: string[] = []
@@ -26,7 +29,8 @@ export async function recover(context: HostContext): Promise<Recovered> {
     log.warn('previous run did not finish, rolling back its changes', { rebooted, interfaces })
     notRestored = await rollBack(units, observed, context, rebooted ? 'files' : undefined)
   }
+  if (rests.size > 0) log.warn('cannot read a part of the journal, keeping it', { files: [...rests.keys()], unread })
   removeStaleStaged(host, paths)
-  clearJournal(host, paths)
-  return { interfaces, notRestored }
+  endJournal(host, paths, journal)
+  return { interfaces, notRestored, unread }
 }

@@ -207,12 +207,6 @@ export function readMachine(host: Host, paths: Paths): { systemUUID: string; boo
   return { systemUUID: host.readValue(paths.productUuid) ?? '', bootID: host.readValue(paths.bootID) ?? '' }
 }
 
-/** An older controller mounts the sysctls elsewhere. */
-export function mountedPaths(host: Host, paths: Paths): Paths {
-  if (hasSysctls(host, paths.ipv4Conf) || !hasSysctls(host, paths.olderIpv4Conf)) return paths
-  return { ...paths, ipv4Conf: paths.olderIpv4Conf, ipv6Conf: paths.olderIpv6Conf }
-}
-
 /** Paths that every host has and that are not mounted. */
 export function missingHostPaths(host: Host, paths: Paths): string[] {
   return [

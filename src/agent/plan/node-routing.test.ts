@@ -234,13 +234,25 @@ test('rules that the record names go, and rules that it does not name stay', () 
   assert.deepEqual(linesOf(observed, one), [`remove rule ${text}`])
 })
 
-const damaged = ['', 'null', '[]', '{"rules":5,"routes":"x"}', '{"version":1,"rules":[7],"routes":[null]}']
-for (const text of damaged)
-  test(`a damaged record names nothing, and is written again: ${text}`, () => {
+const whole = '"rules":[],"routes":[]'
+const unread = {
+  '': 'is no record',
+  null: 'is no record',
+  '{"version":1,"rules":[7],"routes":[null]}': 'has a value that no agent writes',
+  '{"version":1,"rules":["from 10.0.0.0/24 lookup 110 priority 7"],"routes":[]}': 'has a value that no agent writes',
+  [`{"version":2,${whole}}`]: 'has version 2',
+  [`{"version":1,${whole},"colours":[]}`]: 'has the unknown key colours',
+}
+for (const [text, problem] of Object.entries(unread))
+  test(`a record that cannot be read completely stays and stops all NICs: ${text}`, () => {
     const path = nodeRecordPath(hostPaths)
     const file = configured.files[path] ?? assert.fail('no record')
     const observed = { ...configured, files: { ...configured.files, [path]: { ...file, text } } }
-    assert.deepEqual(changesOf(planOf(observed, one)), [`node: rewrite ${path}`])
+    const refusal = { reason: 'StateUnreadable', message: `${path} ${problem}` }
+    const changed = planOf(observed, [anInterface(0, { mtu: 1400 })])
+    assert.deepEqual([changesOf(changed), [...changed.refused.values()]], [[], [refusal]])
+    const removed = planOf(observed, [])
+    assert.deepEqual([changesOf(removed), removed.unremovable], [[], [{ name: 'multinic0', refusal }]])
   })
 
 test('where the kernel or the image has no nftables, rules and routes are all there is, and nothing differs', () => {

@@ -37,6 +37,10 @@ import { type NodeRecord, parseNodeRecord } from '../state/records.ts'
 import type { Unit } from '../state/unit.ts'
 import type { NodeShare } from './node-shares.ts'
 import { sharedRules } from './policy-routing.ts'
+import { type NodeRecord, readNodeRecord } from '../state/records.ts'
+import { sharedFiles } from '../backends/node.ts'
+import type { Unit } from '../state/unit.ts'
+import type { Difference } from '../verify/verify.ts'
 
 export interface DesiredNode {
   rules: RuleSpec[]
@@ -137,7 +141,7 @@ function primaryRoute(family: Family, destination: string, gateway: string, tabl
 }
 
 function recordOf({ files }: Observed, paths: Paths): NodeRecord | undefined {
-  return parseNodeRecord(files[nodeRecordPath(paths)]?.text)
+  return readNodeRecord(files[nodeRecordPath(paths)]?.text).record
 }
 
 /**

@@ -24,9 +24,7 @@ export function nodeShares(desired: readonly DesiredNic[], owned: readonly Owned
     destinations: routes.filter(route => route.table === tableMain).map(({ destination }) => destination),
   }))
   const recorded = owned.flatMap(({ macAddress, record }) =>
-    record?.marked
-      ? [{ macAddress, marked: record.marked, destinations: (record.mainRoutes ?? []).map(destinationIn) }]
-      : [],
+    record ? [{ macAddress, marked: record.marked, destinations: record.mainRoutes.map(destinationIn) }] : [],
   )
   const merged = requested.map(share => {
     const before = recorded.find(({ macAddress }) => macAddress === share.macAddress)

@@ -129,6 +129,28 @@ test('a NIC that was configured gets its network in the main table before anythi
   )
 })
 
+const band = [
+  aRule({ from: '10.100.0.10/32', to: '172.16.0.0/12', iif: 'eth9', suppressPrefixLength: 3, priority: 10_094 }),
+  aRule({ from: '10.100.0.10/32', not: true, fwmark: '0x70/0x78', goto: 10_095, table: 0, priority: 10_077 }),
+]
+test('a rule that the record names is ours and leaves with the NIC, in a form that this agent does not write', () => {
+  const path = recordPath(hostPaths, macOf(0))
+  const foreign = aRule({ from: '10.100.0.11/32', priority: 10_094 })
+  const record = { ...recordOf(configured), rules: band.map(ruleText) }
+  const file = { ...(configured.files[path] ?? assert.fail('no record')), text: JSON.stringify(record) }
+  const observed = { ...configured, rules: [...band, foreign], files: { ...configured.files, [path]: file } }
+  const removed = (of: Observed) => kernelChangesOf(planOf(of, [])).filter(line => line.includes(' rule '))
+  assert.deepEqual(
+    removed(observed),
+    band.map(rule => `remove rule ${ruleText(rule)}`),
+  )
+  const detached = { ...observed, links: observed.links.filter(({ ifindex }) => ifindex !== 3) }
+  assert.deepEqual(
+    removed(detached),
+    band.map(rule => `remove rule ${ruleText(rule)}`),
+  )
+})
+
 test('a rule is stale when multinic set it for the NIC and no NIC needs it', () => {
   const old = { from: '10.100.0.0/24', iif: 'lo', priority: 10_070 }
   const [accepted] = planOf(configured, [elsewhere]).accepted
@@ -141,7 +163,7 @@ test('a rule is stale when multinic set it for the NIC and no NIC needs it', () 
   assert.equal(fresh?.isStale(aRule(old)), false)
 })
 
-test('rules and routes of an older agent are replaced by those of this one', () => {
+test('rules and routes that the record names are replaced, in whatever form they are', () => {
   const rules = [
     aRule({ from: '10.100.0.10/32' }),
     aRule({ from: '10.100.0.10/32', to: '10.0.0.0/24', priority: 10_060 }),
@@ -155,8 +177,7 @@ test('rules and routes of an older agent are replaced by those of this one', () 
     rules: rules.map(ruleText),
     mainRoutes: ['fd00:1::/64 from ::/128 table 254 metric 100 protocol 4'],
   }
-  const { marked: _, ...older } = record
-  const file = { ...(configured.files[path] ?? assert.fail('no record')), text: JSON.stringify(older) }
+  const file = { ...(configured.files[path] ?? assert.fail('no record')), text: JSON.stringify(record) }
   const observed: Observed = {
     ...configured,
     rules,

@@ -24,6 +24,9 @@ import { predictState } from '../state/predict.ts'
 import type { Unit } from '../state/unit.ts'
 import { altnameOf, desiredNics, hasMacAltname } from './desired.ts'
 import { type ForeignRules, foreignRulesOf } from './foreign-rules.ts'
+import type { Unread } from '../apply/journal.ts'
+import { isLeftByManager, isRouteLeftByManager } from '../state/link-local.ts'
+import { type NicScope, nicState } from '../state/nic-state.ts'
 import { changesTowards, mainRoutesOf, targetOf } from './nic-target.ts'
 import { type DesiredNode, desiredNode, planNodeRouting } from './node-routing.ts'
 import { nodeShares } from './node-shares.ts'
@@ -33,6 +36,8 @@ import { groupRenames, insertTemporaryNames } from './renames.ts'
 import { refuseRequest } from './request-guards.ts'
 import { slotsOf } from './slots.ts'
 import { needsRemoval, takesRouteOver, withHandOver } from './take-over.ts'
+import type { Unit } from '../state/unit.ts'
+import { stopsAll, unreadOf } from '../unread.ts'
 
 export interface PlanInput {
   interfaces: readonly Interface[]
@@ -44,6 +49,8 @@ export interface PlanInput {
   settings: Settings
   paths: Paths
   observed: Observed
+  /** Of the journal of an earlier run. */
+  unread?: readonly Unread[]
   /** Interfaces that have failed in this run; they are not tried again. */
   skip?: ReadonlySet<number>
   /** Orphaned interfaces count for what all NICs share: their removal has failed. */
@@ -96,6 +103,7 @@ export function planRun(input: PlanInput): Plan {
     if (!link) missing.push(requested)
     else {
       const refusal =
+        unreadOf(requested, input) ??
         refuseRequest(requested, [link, ...others], input) ??
         nodeDependsOn(link, guardInput, ownedNicOf(owned, requested))
       if (refusal) refused.set(requested.index, refusal)
@@ -159,11 +167,10 @@ export function planRun(input: PlanInput): Plan {
   const units =
     // Stryker disable next-line ConditionalExpression,StringLiteral: every NIC is refused then.
     backend.kind === 'unknown' ? [] : planUnits(accepted, { input, owned, afterRemovals, backend: backend.kind })
+  const shared = stopsAll(input) ? [] : planNodeRouting(node, observed, paths)
   return {
     backend,
-    units: [...removals.units, ...units, ...planNodeRouting(node, observed, paths)].filter(
-      unit => unit.changes.length > 0,
-    ),
+    units: [...removals.units, ...units, ...shared].filter(unit => unit.changes.length > 0),
     accepted,
     node,
     refused,

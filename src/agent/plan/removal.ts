@@ -4,9 +4,9 @@
  * Pure. A removed NIC loses our rules, routes, addresses, sysctls and files, and gets its former name and state back.
  */
 import { type Interface, interfaceName } from '../../contract/interfaces.ts'
-import { bootRules, filesOfIndex } from '../backends/owned.ts'
-import type { Paths } from '../paths.ts'
 import type { Change } from '../state/change.ts'
+import { altnameOf } from './desired.ts'
+import type { Unread } from '../apply/journal.ts'
 import {
   changesBetween,
   fileChanges,
@@ -31,11 +31,14 @@ import {
   type Refusal,
 } from './preflight.ts'
 import { ambiguousNic } from './request-guards.ts'
+import type { Unit } from '../state/unit.ts'
+import { stateUnreadable, stopsAll, unreadOf } from '../unread.ts'
 
 export interface RemovalInput {
   interfaces: readonly Interface[]
   paths: Paths
   observed: Observed
+  unread?: readonly Unread[]
   owned: readonly OwnedNic[]
   guardInput: GuardInput
 }
@@ -61,6 +64,7 @@ export function planRemovals(input: RemovalInput): Removals {
         ? removeNic(nic, link, input)
         : removeTraces(nic.index, nic.macAddress, input)
     const refusal =
+      unreadOf(nic, input) ??
       ambiguousNic(nic, links) ??
       (link && (nodeDependsOn(link, guardInput, nic) ?? ambiguousName(link, guardInput))) ??
       (link && unit.changes.some(isDisturbing) ? hasUpperDevices(link, observed) : undefined) ??
@@ -69,9 +73,14 @@ export function planRemovals(input: RemovalInput): Removals {
     if (refusal) unremovable.push({ name, refusal })
     else units.push(unit)
   }
-  for (const { macAddress, path, file } of unusableRecords(observed, input.paths))
-    if (isForeign(file) && !requested.has(macAddress ?? '') && !owned.some(nic => nic.macAddress === macAddress))
-      unremovable.push({ name: macAddress ?? path, refusal: foreignFileAt(path, file) })
+  for (const { macAddress, path, file, problem } of unusableRecords(observed, input.paths)) {
+    if (requested.has(macAddress ?? '') || owned.some(nic => nic.macAddress === macAddress)) continue
+    // The agent writes no record without a MAC address in its name.
+    if (macAddress === undefined && !isForeign(file)) continue
+    const refusal = isForeign(file) ? foreignFileAt(path, file) : stateUnreadable(`${path} ${problem}`)
+    unremovable.push({ name: macAddress ?? path, refusal })
+  }
+  if (stopsAll(input)) return { units, unremovable }
   for (const index of allIndexes)
     if (!interfaces.some(nic => nic.index === index) && !owned.some(nic => nic.index === index))
       units.push(removeTraces(index, '', input))

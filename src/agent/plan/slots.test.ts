@@ -5,15 +5,15 @@ import type { OwnedNic } from '../state/ownership.ts'
 import { macOf } from '../test/agent.fixture.ts'
 import { slotsOf } from './slots.ts'
 
-/** A NIC with a record; `slot` is absent in records of older agents, and null stands for a NIC without a record. */
-const owned = (nic: number, index: number, slot?: number | null): OwnedNic => ({
+/** A NIC with a record; without a slot, a NIC that is known by its files alone. */
+const owned = (nic: number, index: number, slot?: number): OwnedNic => ({
   ...{ index, macAddress: macOf(nic), rules: new Set<string>(), tables: new Set<number>() },
-  ...(slot === null
+  ...(slot === undefined
     ? {}
     : {
         record: {
-          ...{ version: 1 as const, id: index, mac: macOf(nic), table: 100 + index, addresses: [] },
-          ...(slot === undefined ? {} : { marked: { name: `multinic${index}`, slot, sources: [], networks: [] } }),
+          ...{ version: 1 as const, id: index, mac: macOf(nic), table: 100 + index, addresses: [], rules: [] },
+          ...{ mainRoutes: [], marked: { name: `multinic${index}`, slot, sources: [], networks: [] } },
         },
       }),
 })
@@ -43,8 +43,7 @@ const cases: Record<string, [indexes: Numbers, known: OwnedNic[], expected: Numb
       [1, 1],
     ],
   ],
-  'the record of an older agent means the slot of its index': [[[0, 3]], [owned(0, 5)], [[0, 5]]],
-  'a NIC that is known by its files alone has the slot of its index': [[[0, 3]], [owned(0, 5, null)], [[0, 3]]],
+  'a NIC that is known by its files alone has the slot of its index': [[[0, 3]], [owned(0, 5)], [[0, 3]]],
   'a new NIC whose slot another one has gets the first free one': [
     [
       [1, 0],

@@ -19,7 +19,7 @@ export function slotsOf(
   }
   for (const { macAddress } of nics) {
     const record = owned.find(nic => nic.macAddress === macAddress)?.record
-    give(macAddress, record && (record.marked?.slot ?? record.id))
+    give(macAddress, record?.marked.slot)
   }
   for (const { macAddress, index } of nics) give(macAddress, index)
   const all = Array.from({ length: maxInterfaces }, (_, slot) => slot)

@@ -64,7 +64,7 @@ const routes: Record<string, [route: RouteSpec, command: string]> = {
     { ...direct, family: 6, destination: 'default', gateway: 'fe80::1', metric: 1024 },
     '::/0 via fe80::1 dev if3 table 254 metric 1024 protocol 4',
   ],
-  'a route of an older agent, from no source': [
+  'a route from no source': [
     { ...direct, family: 6, destination: 'fd00::/64', from: '::/128', metric: 100 },
     'fd00::/64 from ::/128 dev if3 table 254 metric 100 protocol 4',
   ],

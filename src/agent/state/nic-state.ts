@@ -131,45 +131,82 @@ export function nodeState(observed: Observed, scope: NicScope): Pick<NicState, '
  * refer to, and a link goes down before its sysctls are restored.
  */
 export function changesBetween(current: NicState, target: NicState): Change[] {
+  const { name, mtu, link, manager, sysctl, address, route, rule, altname, nft, file } = changesByKind(current, target)
+  return [
+    ...manager.first,
+    ...nft.first,
+    ...sysctl.first,
+    ...rule.first,
+    ...route.first,
+    ...address.first,
+    ...altname.first,
+    ...link.first,
+    ...name.last,
+    ...mtu.last,
+    ...address.last,
+    ...link.last,
+    ...route.last,
+    ...rule.last,
+    ...altname.last,
+    ...sysctl.last,
+    ...nft.last,
+    ...file.last,
+    // After the files: NetworkManager must not find our profile any more, or must find its own again.
+    ...manager.last,
+  ]
+}
+
+/** What is done before the NIC gets its name, and what afterwards. */
+interface Phases {
+  first: Change[]
+  last: Change[]
+}
+
+function changesByKind(current: NicState, target: NicState): Record<Change['kind'], Phases> {
   const sysctls = Object.entries(target.sysctls)
     .filter(([key, to]) => ![undefined, to].includes(current.sysctls[key]) && key !== promoteSecondaries)
     .map(([key, to]): Change => ({ kind: 'sysctl', key, from: current.sysctls[key] ?? '', to }))
   const rules = difference(current.rules, target.rules, ruleKey)
-  const routes = routeChanges(current, target)
-  const addresses = addressChanges(current.addresses, target.addresses)
   const altnames = difference(current.altnames, target.altnames, name => name)
   const promotion = promotionChanges(current, target)
   const goesDown = current.up && !target.up
-
+  const isReleased = target.manager === 'none'
   const manager: Change[] =
     current.manager === target.manager ? [] : [{ kind: 'manager', from: current.manager, to: target.manager }]
-  const released = target.manager === 'none'
-
   const nft = nftChanges(current, target)
-  return [
-    ...(released ? manager : []),
-    ...nft.filter(change => change.to !== undefined),
-    ...promotion.first,
-    ...(goesDown ? [] : sysctls),
-    ...rules.removed.map((rule): Change => ({ kind: 'rule', op: 'remove', rule })),
-    ...routes.removed,
-    ...addresses.removed,
-    ...altnames.removed.map((altname): Change => ({ kind: 'altname', op: 'remove', altname })),
-    ...(goesDown ? [{ kind: 'link', from: 'up', to: 'down' } satisfies Change] : []),
-    ...renameBetween(current, target),
-    ...(current.mtu === target.mtu ? [] : [{ kind: 'mtu', from: current.mtu, to: target.mtu } satisfies Change]),
-    ...addresses.added,
-    ...(!current.up && target.up ? [{ kind: 'link', from: 'down', to: 'up' } satisfies Change] : []),
-    ...routes.added,
-    ...rules.added.map((rule): Change => ({ kind: 'rule', op: 'add', rule })),
-    ...altnames.added.map((altname): Change => ({ kind: 'altname', op: 'add', altname })),
-    ...(goesDown ? sysctls : []),
-    ...promotion.last,
-    ...nft.filter(change => change.to === undefined),
-    ...fileChanges(current, target),
-    // After the files: NetworkManager must not find our profile any more, or must find its own again.
-    ...(released ? [] : manager),
-  ]
+  return {
+    name: last(renameBetween(current, target)),
+    mtu: last(current.mtu === target.mtu ? [] : [{ kind: 'mtu', from: current.mtu, to: target.mtu }]),
+    link: {
+      first: goesDown ? [{ kind: 'link', from: 'up', to: 'down' }] : [],
+      last: !current.up && target.up ? [{ kind: 'link', from: 'down', to: 'up' }] : [],
+    },
+    manager: isReleased ? { first: manager, last: [] } : last(manager),
+    sysctl: {
+      first: [...promotion.first, ...(goesDown ? [] : sysctls)],
+      last: [...(goesDown ? sysctls : []), ...promotion.last],
+    },
+    address: phasesOf(addressChanges(current.addresses, target.addresses)),
+    route: phasesOf(routeChanges(current, target)),
+    rule: {
+      first: rules.removed.map(rule => ({ kind: 'rule', op: 'remove', rule })),
+      last: rules.added.map(rule => ({ kind: 'rule', op: 'add', rule })),
+    },
+    altname: {
+      first: altnames.removed.map(altname => ({ kind: 'altname', op: 'remove', altname })),
+      last: altnames.added.map(altname => ({ kind: 'altname', op: 'add', altname })),
+    },
+    nft: { first: nft.filter(change => change.to !== undefined), last: nft.filter(change => change.to === undefined) },
+    file: last(fileChanges(current, target)),
+  }
+}
+
+function last(changes: Change[]): Phases {
+  return { first: [], last: changes }
+}
+
+function phasesOf({ removed, added }: { removed: Change[]; added: Change[] }): Phases {
+  return { first: removed, last: added }
 }
 
 function nftChanges({ nft: from }: NicState, { nft: to }: NicState): (Change & { kind: 'nft' })[] {
@@ -196,7 +233,7 @@ function renameBetween({ name: from, up, addresses }: NicState, { name: to }: Ni
 }
 
 /** Unless told to promote them, the kernel removes the other IPv4 addresses of a network with its first one. */
-function promotionChanges(current: NicState, target: NicState): { first: Change[]; last: Change[] } {
+function promotionChanges(current: NicState, target: NicState): Phases {
   const now = current.sysctls[promoteSecondaries] ?? ''
   const { removed } = difference(current.addresses, target.addresses, addressKey)
   const kept = current.addresses.filter(({ cidr }) => target.addresses.some(address => address.cidr === cidr))

@@ -8,7 +8,9 @@ import { parseMac } from '../../contract/address.ts'
 import { interfaceName } from '../../contract/interfaces.ts'
 import type { Paths } from '../paths.ts'
 import type { FileState, Observed } from './observed.ts'
-import { type NicRecord, parseRecord } from './records.ts'
+import { rulesInFile } from './owned-rules.ts'
+import type { Paths } from '../paths.ts'
+import { isKernelTable, type NicRecord, parseRecord, readRecord } from './records.ts'
 
 export { type FormerState, type NicRecord, recordText } from './records.ts'
 
@@ -52,19 +54,23 @@ export function ownedNicOf(owned: readonly OwnedNic[], { macAddress }: { macAddr
 }
 
 /** The Go implementation leaves no record. */
-export function isOfOlderAgent(nic: OwnedNic | undefined): boolean {
-  return nic !== undefined && nic.record?.rules === undefined
+export function isOfGoAgent(nic: OwnedNic | undefined): boolean {
+  return nic !== undefined && !nic.record
 }
 
-/** Files at the paths of records that the agent does not believe, with the MAC address in their name. */
+/** Files at the paths of records that the agent cannot read completely, with the MAC address in their name. */
 export function unusableRecords(
   { files }: Pick<Observed, 'files'>,
   paths: Paths,
-): { path: string; macAddress: string | undefined; file: FileState }[] {
+): { path: string; macAddress: string | undefined; file: FileState; problem: string }[] {
   const directory = `${recordsDirectory(paths)}/`
-  return Object.entries(files)
-    .filter(([path, file]) => path.startsWith(directory) && (isForeign(file) || !parseRecord(file.text)))
-    .map(([path, file]) => ({ path, macAddress: macAddressOf(path.slice(directory.length)), file }))
+  return Object.entries(files).flatMap(([path, file]) => {
+    if (!path.startsWith(directory)) return []
+    const problem = isForeign(file) ? 'is foreign' : readRecord(file.text).problem
+    return problem === undefined
+      ? []
+      : [{ path, macAddress: macAddressOf(path.slice(directory.length)), file, problem }]
+  })
 }
 
 function macAddressOf(name: string): string | undefined {

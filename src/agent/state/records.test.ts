@@ -1,29 +1,33 @@
 /** Which records the agent believes: those that an agent could have written. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ownedNics } from '../backends/owned.ts'
-import { nodeAddressesOf } from '../observe/node-addresses.ts'
-import { hostPaths } from '../paths.ts'
 import { aNode, anAddress, aRoute, macOf, primaryMac } from '../test/agent.fixture.ts'
-import { unusableRecords } from './ownership.ts'
-import { parseRecord } from './records.ts'
+import { nodeAddressesOf } from '../observe/node-addresses.ts'
+import { ownedNics, unusableRecords } from './ownership.ts'
+import { hostPaths } from '../paths.ts'
+import { parseRecord, readRecord } from './records.ts'
 
 const record = {
   ...{ version: 1, id: 0, mac: macOf(0), table: 100, addresses: ['10.100.0.10/24', 'fd00::10/64'] },
   rules: ['from 10.100.0.10/32 lookup 100 priority 10100', 'from ::/127 to fd00::/64 lookup 100 priority 32516'],
   mainRoutes: [],
+  marked: { name: 'multinic0', slot: 0, sources: [], networks: [] },
 }
 const text = (values: object) => JSON.stringify({ ...record, ...values })
 
 const believed: Record<string, object> = {
   'as the agent writes it': {},
-  'of an older agent, without rules': { rules: undefined, mainRoutes: undefined },
   'with the last index and the last table': { id: 9, table: 2 ** 32 - 1 },
   'with the tables beside those of the kernel': { table: 252 },
   'with a rule for a mark': { rules: ['fwmark 0x64/0xff lookup 100 priority 100'] },
 }
 const disbelieved: Record<string, object> = {
-  'another version': { version: 2 },
+  'no rules': { rules: undefined },
+  'no routes': { mainRoutes: undefined },
+  'no mark': { marked: undefined },
+  'a mark of another form': { marked: { name: 'eth0', slot: 0, sources: [], networks: [] } },
+  'a former state of another form': { former: { name: 'ens4' } },
+  'a port id that is no text': { portId: 5 },
   'index -1': { id: -1 },
   'index 10': { id: 10 },
   'index 0.5': { id: 0.5 },
@@ -48,10 +52,29 @@ const disbelieved: Record<string, object> = {
 }
 
 for (const [what, values] of Object.entries(believed))
-  test(`believed: ${what}`, () => assert.ok(parseRecord(text(values))))
+  test(`believed: ${what}`, () => {
+    const { record: read, problem } = readRecord(text(values))
+    assert.deepEqual([read?.mac, problem], [macOf(0), undefined])
+  })
+
+const former = { name: 'ens4', mtu: 1500, up: false, sysctls: {} }
+const unknown: Record<string, [values: object, problem: string]> = {
+  'another version': [{ version: 2 }, 'has version 2'],
+  'an unknown key': [{ colours: [] }, 'has the unknown key colours'],
+  'an unknown key of the former state': [{ former: { ...former, alias: 'x' } }, 'has the unknown key former.alias'],
+  'an unknown key of the mark': [{ marked: { ...record.marked, zone: 1 } }, 'has the unknown key marked.zone'],
+}
+for (const [what, [values, problem]] of Object.entries(unknown))
+  test(`believed with a problem: ${what}`, () => {
+    const read = readRecord(text(values))
+    assert.deepEqual([read.record?.rules, read.problem], [record.rules, problem])
+  })
 
 for (const [what, values] of Object.entries(disbelieved))
-  test(`not believed: ${what}`, () => assert.equal(parseRecord(text(values)), undefined))
+  test(`not believed: ${what}`, () => {
+    assert.deepEqual(readRecord(text(values)), { problem: 'has a value that no agent writes' })
+    assert.equal(parseRecord(text(values)), undefined)
+  })
 
 const file = (content: string) => ({ text: content, mode: 0o600, uid: 0, gid: 0 })
 const path = (name: string) => `${hostPaths.state}/nics/${name}`
@@ -69,11 +92,11 @@ test('records that are not believed own nothing, and are named with the MAC addr
     [macOf(0)],
   )
   assert.deepEqual(
-    unusableRecords(observed, hostPaths).map(({ path, macAddress }) => [path, macAddress]),
+    unusableRecords(observed, hostPaths).map(({ path, macAddress, problem }) => [path, macAddress, problem]),
     [
-      [path('fa163e000002.json'), macOf(1)],
-      [path('fa163e000003.json'), macOf(2)],
-      [path('other.json'), undefined],
+      [path('fa163e000002.json'), macOf(1), 'has a value that no agent writes'],
+      [path('fa163e000003.json'), macOf(2), 'is foreign'],
+      [path('other.json'), undefined, 'is foreign'],
     ],
   )
 })

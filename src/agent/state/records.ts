@@ -1,10 +1,11 @@
 /**
  * The records of configured NICs, and which of them the agent believes.
  *
- * Pure. A record decides what the agent may remove, so a record that no agent could have written is not believed.
+ * Pure. A record decides what the agent may remove, so a record that no agent could have written is not believed. A record with
+ * anything that this agent does not know stops its NIC (docs/decisions/0146-contract-of-a-node.md).
  */
 import { parseCidr, parseMac } from '../../contract/address.ts'
-import { isJsonObject } from '../../contract/json.ts'
+import { equalJson, isJsonObject } from '../../contract/json.ts'
 import { isOurPriority } from '../../contract/routing-scheme.ts'
 import type { MarkedNic } from './nftables.ts'
 import { tableDefault, tableLocal } from './observed.ts'
@@ -21,7 +22,7 @@ export interface FormerState {
   leased?: true
 }
 
-/** As on disk. An agent must read the record of an older one: never change the keys. */
+/** As on disk. Agents of other versions read it: never change a key. */
 export interface NicRecord {
   version: 1
   id: number
@@ -29,12 +30,12 @@ export interface NicRecord {
   table: number
   portId?: string
   addresses: string[]
-  /** The rules that the agent set, as `ruleText` writes them. Absent in records of older agents. */
-  rules?: string[]
-  /** Its routes in the main table, as `routeText` writes them. Absent in records of older agents. */
-  mainRoutes?: string[]
-  /** Which packets get its mark. Absent in records of older agents. */
-  marked?: MarkedNic
+  /** The rules that the agent set, as `ruleText` writes them. */
+  rules: string[]
+  /** Its routes in the main table, as `routeText` writes them. */
+  mainRoutes: string[]
+  /** Which packets get its mark. */
+  marked: MarkedNic
   former?: FormerState
 }
 
@@ -53,46 +54,90 @@ export function isKernelTable(table: number): boolean {
 /** The kernel's own rules: local, main and default. */
 const kernelPriorities = new Set([0, 32_766, 32_767])
 
+/** A record and what this agent does not know of it. Both are set for a record of another version that has all of ours. */
+export interface ReadRecord<T> {
+  record?: T
+  problem?: string
+}
+
+const recordKeys = {
+  ...{ version: true, id: true, mac: true, table: true, portId: true, addresses: true, rules: true, mainRoutes: true },
+  ...{ marked: true, former: true },
+} satisfies Record<keyof NicRecord, true>
+const formerKeys = {
+  ...{ name: true, mtu: true, up: true, sysctls: true, managed: true, leased: true },
+} satisfies Record<keyof FormerState, true>
+const markedKeys = { name: true, slot: true, sources: true, networks: true } satisfies Record<keyof MarkedNic, true>
+const nodeRecordKeys = { version: true, rules: true, routes: true } satisfies Record<keyof NodeRecord, true>
+
 export function parseRecord(text: string): NicRecord | undefined {
+  return readRecord(text).record
+}
+
+export function readRecord(text: string): ReadRecord<NicRecord> {
+  const record = jsonIn(text)
+  if (!isJsonObject(record)) return { problem: 'is no record' }
+  const { id, mac, table, addresses, rules, mainRoutes, marked, former, portId } = record as Partial<NicRecord>
+  const usable =
+    isIntegerIn(id, 0, 9) &&
+    isIntegerIn(table, 1, 2 ** 32 - 1) &&
+    !isKernelTable(table) &&
+    parseMac(String(mac)) !== undefined &&
+    isTextList(addresses) &&
+    addresses.every(address => parseCidr(address) !== undefined) &&
+    isTextList(rules) &&
+    rules.every(isRuleOfNic) &&
+    isTextList(mainRoutes) &&
+    isMarked(marked) &&
+    ['undefined', 'string'].includes(typeof portId) &&
+    (former === undefined || isFormer(former))
+  const problem =
+    versionProblem(record) ??
+    unknownKey(record, recordKeys, '') ??
+    unknownKey(marked, markedKeys, 'marked.') ??
+    unknownKey(former, formerKeys, 'former.') ??
+    (usable ? undefined : 'has a value that no agent writes')
+  return {
+    ...(usable ? { record: record as unknown as NicRecord } : {}),
+    ...(problem === undefined ? {} : { problem }),
+  }
+}
+
+/** A rule or route that no agent could have set is left out. */
+export function readNodeRecord(text: string | undefined): ReadRecord<NodeRecord> {
+  if (text === undefined) return {}
+  const record = jsonIn(text)
+  if (!isJsonObject(record)) return { problem: 'is no record' }
+  const { rules, routes } = record
+  const texts = (value: unknown) => (isTextList(value) ? value : [])
+  const ours: NodeRecord = {
+    version: 1,
+    rules: texts(rules).filter(rule => isOurPriority(priorityIn(rule) ?? 0)),
+    routes: texts(routes).filter(isRouteOfNode),
+  }
+  const isWhole = equalJson([ours.rules, ours.routes], [rules, routes])
+  const problem =
+    versionProblem(record) ??
+    unknownKey(record, nodeRecordKeys, '') ??
+    (isWhole ? undefined : 'has a value that no agent writes')
+  return { record: ours, ...(problem === undefined ? {} : { problem }) }
+}
+
+function jsonIn(text: string): unknown {
   try {
-    const record = JSON.parse(text) as Partial<NicRecord>
-    const usable =
-      record.version === 1 &&
-      isIntegerIn(record.id, 0, 9) &&
-      isIntegerIn(record.table, 1, 2 ** 32 - 1) &&
-      !isKernelTable(record.table) &&
-      parseMac(String(record.mac)) !== undefined &&
-      isTextList(record.addresses) &&
-      record.addresses.every(address => parseCidr(address) !== undefined) &&
-      (record.rules === undefined || (isTextList(record.rules) && record.rules.every(isRuleOfNic))) &&
-      (record.mainRoutes === undefined || isTextList(record.mainRoutes))
-    if (!usable) return undefined
-    const { former, portId, marked, ...rest } = record as NicRecord
-    return {
-      ...rest,
-      ...(isMarked(marked) ? { marked } : {}),
-      ...(typeof portId === 'string' ? { portId } : {}),
-      ...(isFormer(former) ? { former } : {}),
-    }
+    return JSON.parse(text)
   } catch {
     return undefined
   }
 }
 
-/** A rule or route that no agent could have set is left out. */
-export function parseNodeRecord(text: string | undefined): NodeRecord | undefined {
-  try {
-    const record: unknown = JSON.parse(text ?? 'null')
-    if (!isJsonObject(record)) return undefined
-    const texts = (value: unknown) => (isTextList(value) ? value : [])
-    return {
-      version: 1,
-      rules: texts(record['rules']).filter(rule => isOurPriority(priorityIn(rule) ?? 0)),
-      routes: texts(record['routes']).filter(isRouteOfNode),
-    }
-  } catch {
-    return undefined
-  }
+function versionProblem({ version }: Readonly<Record<string, unknown>>): string | undefined {
+  return version === 1 ? undefined : `has version ${String(version)}`
+}
+
+function unknownKey(value: unknown, keys: object, prefix: string): string | undefined {
+  const key = Object.keys(isJsonObject(value) ? value : {}).find(name => !Object.hasOwn(keys, name))
+  return key === undefined ? undefined : `has the unknown key ${prefix}${key}`
 }
 
 function isRouteOfNode(text: string): boolean {

@@ -17,6 +17,13 @@ export interface Unit {
   changes: Change[]
 }
 
+/** Whether a change that did not take effect is rolled back all the same. */
+const rolledBackUndone = {
+  ...{ name: 'never', mtu: 'never', link: 'never', sysctl: 'never', nft: 'never' },
+  ...{ address: 'removal', route: 'removal', rule: 'removal', altname: 'removal' },
+  ...{ file: 'always', manager: 'always' },
+} as const satisfies Record<Change['kind'], 'never' | 'removal' | 'always'>
+
 /**
  * The units of failed groups, without additions and values that did not take effect: if they are there, somebody else set
  * them meanwhile. Removals stay: what the kernel dropped with the link, for example, comes back. So do the losses of a rename
@@ -27,11 +34,10 @@ export function unitsDone(
   failed: ReadonlyMap<string, unknown>,
   done: ReadonlySet<Change>,
 ): Unit[] {
-  const mayBeOurs = (change: Change) =>
-    done.has(change) ||
-    change.kind === 'file' ||
-    change.kind === 'manager' ||
-    ('op' in change && change.op === 'remove')
+  const mayBeOurs = (change: Change) => {
+    const undone = rolledBackUndone[change.kind]
+    return done.has(change) || undone === 'always' || (undone === 'removal' && 'op' in change && change.op === 'remove')
+  }
   return units
     .filter(unit => failed.has(unit.group))
     .map(unit => ({

@@ -297,6 +297,18 @@ export const interfaceReasons = {
       'NETWORK_ROUTING_TABLE_BASE 또는 해당 라우트를 변경하십시오.',
     ],
   },
+  StateUnreadable: {
+    class: 'attention',
+    refusal: true,
+    en: [
+      'A record or a journal of MultiNIC on the node has a part that this agent cannot read, for example because a newer agent wrote it. The agent changes nothing of the NIC and keeps the file.',
+      'Use the version of the agent that wrote the file. If the file is damaged, remove it: the next run then configures the NIC like a new one.',
+    ],
+    ko: [
+      '노드에 있는 MultiNIC의 기록 또는 저널에 이 agent가 읽을 수 없는 부분이 있습니다. 예를 들어 더 새로운 버전의 agent가 작성한 경우입니다. agent는 이 NIC를 변경하지 않고 파일을 그대로 둡니다.',
+      '파일을 작성한 버전의 agent를 사용하십시오. 파일이 손상되었으면 삭제하십시오. 다음 실행에서 새 NIC처럼 구성합니다.',
+    ],
+  },
   VerifyFailed: {
     class: 'attention',
     refusal: false,

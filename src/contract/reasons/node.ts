@@ -83,11 +83,11 @@ export const nodeReasons = {
   ConfiguredByOlderAgent: {
     class: 'normal',
     en: [
-      'An older agent configured the node. It works, with the rules of that agent.',
+      'The Go implementation configured the node. It works, with the rules of that agent.',
       'When it suits, run multinic rollout agent: the current agent configures the node again, without an interruption.',
     ],
     ko: [
-      '이전 버전의 agent가 구성한 노드입니다. 그 agent의 규칙으로 정상 동작합니다.',
+      'Go 구현의 agent가 구성한 노드입니다. 그 agent의 규칙으로 정상 동작합니다.',
       '편한 시간에 multinic rollout agent를 실행하십시오. 현재 agent가 중단 없이 노드를 다시 구성합니다.',
     ],
   },

@@ -1,0 +1,43 @@
+/**
+ * What stops a NIC because an agent of another version left it: a record or a journal that this agent cannot read completely.
+ *
+ * Pure. Nothing of that NIC is changed and the file stays (docs/decisions/0146-contract-of-a-node.md).
+ */
+import type { Unread } from './journal.ts'
+import { nodeRecordPath } from './node-files.ts'
+import type { Observed } from './observed.ts'
+import { isForeign, recordPath } from './ownership.ts'
+import type { Paths } from './paths.ts'
+import type { Refusal } from './preflight.ts'
+import { readNodeRecord, readRecord } from './records.ts'
+
+export interface UnreadInput {
+  observed: Pick<Observed, 'files'>
+  paths: Paths
+  /** Of the journal. */
+  unread?: readonly Unread[]
+}
+
+export function unreadOf({ macAddress }: { macAddress: string }, input: UnreadInput): Refusal | undefined {
+  const { observed, paths, unread = [] } = input
+  const path = recordPath(paths, macAddress)
+  const file = observed.files[path]
+  const problem = file && !isForeign(file) ? readRecord(file.text).problem : undefined
+  if (problem !== undefined) return stateUnreadable(`${path} ${problem}`)
+  const found = unread.find(entry => entry.macAddress === macAddress)
+  return found ? stateUnreadable(found.message) : stopsAll(input)
+}
+
+/** What all NICs share, or nobody knows which NIC it is of. */
+export function stopsAll({ observed, paths, unread = [] }: UnreadInput): Refusal | undefined {
+  const found = unread.find(entry => entry.macAddress === undefined)
+  if (found) return stateUnreadable(found.message)
+  const path = nodeRecordPath(paths)
+  const file = observed.files[path]
+  const problem = file && !isForeign(file) ? readNodeRecord(file.text).problem : undefined
+  return problem === undefined ? undefined : stateUnreadable(`${path} ${problem}`)
+}
+
+export function stateUnreadable(message: string): Refusal {
+  return { reason: 'StateUnreadable', message }
+}

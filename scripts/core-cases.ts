@@ -15,7 +15,7 @@ const ofVirtualMachines: Readonly<Record<string, Selection>> = {
 const ofServers: Readonly<Record<string, Selection | undefined>> = {
   'src/agent/test/killed.e2e.test.ts': { only: '^a run in which two NICs exchange their indexes' },
   'src/agent/test/take-over-killed.e2e.test.ts': undefined,
-  'src/agent/test/take-over.e2e.test.ts': { except: '^F18: a NIC that an older agent' },
+  'src/agent/test/take-over.e2e.test.ts': { except: '^F18: a NIC that was configured beside' },
   'src/controller/many-checks.e2e.test.ts': undefined,
   'src/controller/scale.e2e.test.ts': { only: '^killing the leader' },
   'src/inventory/postgres.e2e.test.ts': { except: '^after a failover' },

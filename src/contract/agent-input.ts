@@ -35,7 +35,7 @@ export const agentInput = z.object({
   specHash: z.string().max(128),
   /**
    * Addresses of the Kubernetes Node. Of each family the first counts, and those on the NIC with the default route: the agent
-   * never changes a NIC that has one of these. An older agent never changes a NIC that has any of them.
+   * never changes a NIC that has one of these.
    */
   nodeAddresses: z.array(z.string().max(45)).max(maxNodeNetworks).optional(),
   /** Networks of the node's Pods (Node `spec.podCIDRs`). No rule for packets without a source covers them. */

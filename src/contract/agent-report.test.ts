@@ -18,12 +18,6 @@ const report = {
 }
 const nic = { id: 0, name: 'multinic0', status: 'Configured', reason: 'Configured' }
 
-test('a report of an older agent, with mac and bootId, is read under the current names', () => {
-  const old = { ...report, bootId: 'boot-1', interfaces: [{ ...nic, mac: 'fa:16:3e:00:00:01' }] }
-  const { bootID, interfaces } = agentReport.parse(old)
-  assert.deepEqual([bootID, interfaces[0]?.macAddress], ['boot-1', 'fa:16:3e:00:00:01'])
-})
-
 test('a whole report is read as it is', () => {
   const whole = {
     ...{ ...report, changed: 3, removed: ['multinic1'], undone: ['multinic2'], timings: { observe: 12.5 } },
@@ -54,16 +48,6 @@ test('another version, and numbers outside their range, are refused', () => {
     { ...whole, interfaces: [{ ...least, changed: -1 }] },
   ])
     assert.equal(agentReport.safeParse(broken).success, false, JSON.stringify(broken))
-})
-
-test('the current names win over the older ones', () => {
-  const both = {
-    ...report,
-    ...{ bootID: 'new', bootId: 'old' },
-    interfaces: [{ ...nic, macAddress: 'fa:16:3e:00:00:01', mac: 'fa:16:3e:00:00:02' }],
-  }
-  const { bootID, interfaces } = agentReport.parse(both)
-  assert.deepEqual([bootID, interfaces[0]?.macAddress], ['new', 'fa:16:3e:00:00:01'])
 })
 
 for (const broken of [

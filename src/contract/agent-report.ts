@@ -5,7 +5,6 @@
  */
 import * as z from 'zod'
 import { agentModes } from './agent-input.ts'
-import { isJsonObject } from './json.ts'
 import { interfaceStatus, observedInterface } from './node-config.ts'
 
 export const maxReportBytes = 4096
@@ -17,7 +16,7 @@ export const maxReportBytes = 4096
  */
 export const verdicts = ['Configured', 'Pending', 'Failed', 'Removed', 'InSync', 'Drifted', 'Planned'] as const
 
-const reportSchema = z.object({
+export const agentReport = z.object({
   version: z.literal(1),
   node: z.string(),
   mode: z.enum(agentModes),
@@ -36,7 +35,7 @@ const reportSchema = z.object({
       reason: z.string(),
       message: z.string().optional(),
       observed: observedInterface.optional(),
-      /** Number of changes to this interface. Absent from older agents. */
+      /** Number of changes to this interface. Absent from a check. */
       changed: z.int().min(0).optional(),
     }),
   ),
@@ -55,23 +54,6 @@ const reportSchema = z.object({
   traceId: z.string().optional(),
 })
 
-/** A report of this agent, or of one before 0.1.0, which wrote `mac` and `bootId`. */
-export const agentReport = z.preprocess(withCurrentNames, reportSchema)
-
-function withCurrentNames(report: unknown): unknown {
-  if (!isJsonObject(report)) return report
-  const { bootId, interfaces } = report
-  return {
-    ...report,
-    ...(report['bootID'] === undefined && bootId !== undefined && { bootID: bootId }),
-    ...(Array.isArray(interfaces) && { interfaces: interfaces.map(withMacAddress) }),
-  }
-}
-
-function withMacAddress(nic: unknown): unknown {
-  return isJsonObject(nic) && nic['macAddress'] === undefined ? { ...nic, macAddress: nic['mac'] } : nic
-}
-
-export type AgentReport = z.infer<typeof reportSchema>
+export type AgentReport = z.infer<typeof agentReport>
 export type InterfaceReport = AgentReport['interfaces'][number]
 export type Verdict = (typeof verdicts)[number]

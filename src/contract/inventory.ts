@@ -102,7 +102,7 @@ export const inventoryWrites = z.object({
 })
 export const inventoryWritten = z
   .object({ verdicts: z.int32().meta({ description: 'Number of ranges of verdicts that are stored.' }) })
-  .meta({ description: 'Answer to a write with verdicts. An inventory of an older version does not store them.' })
+  .meta({ description: 'Answer to a write with verdicts.' })
 export const recordsPath = '/v1/inventory/records'
 /** How long the operator waits for the answer to a write. It may send a newer record afterwards. */
 export const writeTimeoutMs = 30_000

@@ -21,7 +21,7 @@ const cases: Record<string, [ObservationTimes, Observation]> = {
     { lastChecked: '2026-01-31T07:59:59Z' },
     { observedAt: '2026-01-31T07:59:59Z', notVerifiedSince: '2026-01-31T07:59:59Z' },
   ],
-  'the time of an older controller counts': [
+  'the time of the Go implementation counts': [
     { lastConfigured: '2026-01-31T09:00:00Z' },
     { observedAt: '2026-01-31T09:00:00Z' },
   ],

@@ -4,7 +4,7 @@
  */
 export interface ObservationTimes {
   lastChecked?: string | undefined
-  /** An older controller reported only this time. */
+  /** The Go implementation reported only this time. */
   lastConfigured?: string | undefined
   checkIntervalSeconds?: number | undefined
 }

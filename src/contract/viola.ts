@@ -16,7 +16,7 @@ export const maxPostNodes = 2000
 /** What our operator sends in one POST. */
 export const maxNodesPerPost = 200
 
-/** Older operators omit `id` 0 and send empty strings for unknown values. Unknown keys are ignored. */
+/** The Go operator omits `id` 0 and sends empty strings for unknown values. Unknown keys are ignored. */
 const empty = z.literal('').transform(() => undefined)
 export const violaInterface = interfaceSchema.extend({
   portId: opaqueId.or(empty).optional(),

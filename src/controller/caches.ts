@@ -46,7 +46,7 @@ export function createCaches(kube: Pick<Kube, 'list' | 'watch'>, namespace: stri
       keep: trimJob,
       index: {
         node: job => [nodeOf(job)],
-        // Jobs of the older, cluster-wide version name only the machine.
+        // Jobs of the Go implementation name only the machine.
         instance: job => (nodeOf(job) ? [] : spellingsOf(job.metadata.labels?.[jobLabels.legacyInstance] ?? '')),
         config: job => [job.metadata.annotations?.[jobAnnotations.config] ?? ''],
         live: job => (finishOf(job) ? [] : ['yes']),

@@ -148,7 +148,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** `10m`, or a plain number of seconds as in older charts. */
+/** `10m`, or a plain number of seconds. */
 const seconds = z
   .string()
   .refine(text => /^[0-9]{1,9}$/.test(text) || parseDuration(text) !== undefined, 'must be a duration, such as 10m')

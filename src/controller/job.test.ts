@@ -174,9 +174,9 @@ test('the Job contains the input and the settings of the agent', () => {
 const inputOf = (job: ReturnType<typeof jobFor>) =>
   agentInput.parse(JSON.parse(job.spec.template.spec.containers[0]?.env?.[0]?.value ?? ''))
 
-test('an older agent never gets a requested address as one of the node, unless it is the first of its family', () => {
+test('the first address of each family of the node comes first', () => {
   const listed = (addresses: string[]) => inputOf(jobFor({ node: aNode({ addresses }) })).nodeAddresses
-  assert.deepEqual(listed(['10.0.0.11', '192.168.0.10', '203.0.113.7', '192.168.1.10']), ['10.0.0.11', '203.0.113.7'])
+  assert.deepEqual(listed(['10.0.0.11', '192.168.0.10', '203.0.113.7']), ['10.0.0.11', '192.168.0.10', '203.0.113.7'])
   assert.deepEqual(listed(['192.168.0.10', '10.0.0.11', 'fd00::1']), ['192.168.0.10', 'fd00::1', '10.0.0.11'])
   const many = Array.from({ length: 20 }, (_, at) => `10.0.1.${at}`)
   assert.deepEqual(listed([...many, 'fd00::1'])?.slice(0, 3), ['10.0.1.0', 'fd00::1', '10.0.1.1'])

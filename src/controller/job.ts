@@ -5,7 +5,6 @@
  * the controller deletes it.
  */
 
-import { hostPart } from '../contract/address.ts'
 import {
   type AgentInput,
   agentInputVariable,
@@ -16,7 +15,7 @@ import {
 import { type Backend, type BackendMounts, backendDirectories, backendNames } from '../contract/backend.ts'
 import { hashOf } from '../contract/hash.ts'
 import { inputInterface } from '../contract/interface-hash.ts'
-import { addressesOf, type Interface } from '../contract/interfaces.ts'
+import type { Interface } from '../contract/interfaces.ts'
 import { type NodeConfig, nodeConfigAnnotations } from '../contract/node-config.ts'
 import type { JobObject, PodSpec } from '../kube/types.ts'
 import type { AgentSettings } from './config.ts'
@@ -33,7 +32,7 @@ export const jobLabels = {
   node: 'multinic.io/node-name',
   action: 'multinic.io/action',
   instanceId: 'multinic.io/instance-id',
-  /** The label of the older, cluster-wide version. */
+  /** The label of the Go implementation, whose Jobs name only the machine. */
   legacyInstance: 'instance',
   configUid: 'multinic.io/config-uid',
 } as const
@@ -248,7 +247,7 @@ function inputFor({
     ...(node.bootID && { bootID: node.bootID }),
     generation: config.metadata.generation ?? 0,
     specHash,
-    ...(node.addresses.length && { nodeAddresses: nodeAddressesFor(node, interfaces) }),
+    ...(node.addresses.length && { nodeAddresses: nodeAddressesFor(node) }),
     ...(node.podCIDRs.length && { podCIDRs: node.podCIDRs.slice(0, maxNodeNetworks) }),
     ...(serviceCIDRs.length && { serviceCIDRs: serviceCIDRs.slice(0, maxNodeNetworks) }),
     ...(addressesOfNodes.length && { addressesOfNodes: addressesOfNodes.slice(0, maxNodeNetworks) }),
@@ -256,15 +255,9 @@ function inputFor({
   }
 }
 
-/**
- * The first address of each family, then the others that are not requested: an older agent counts every address as the
- * node's. The agent sees on its own which NIC has the default route, so it refuses the primary port in any case.
- */
-function nodeAddressesFor({ addresses }: NodeFacts, interfaces: readonly Interface[]): string[] {
-  const requested = new Set(interfaces.flatMap(addressesOf).map(hostPart))
-  const first = firstAddresses(addresses)
-  const others = addresses.filter(text => !first.includes(text) && !requested.has(text))
-  return [...first, ...others].slice(0, maxNodeNetworks)
+/** The first address of each family counts for the agent: it is never cut off. */
+function nodeAddressesFor({ addresses }: NodeFacts): string[] {
+  return [...new Set([...firstAddresses(addresses), ...addresses])].slice(0, maxNodeNetworks)
 }
 
 export interface Mount {

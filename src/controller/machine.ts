@@ -17,7 +17,7 @@ export const takeoverLabel = 'multinic.io/takeover'
 /** An annotation of the kubelet: the addresses of its flag --node-ip. */
 export const providedAddresses = 'alpha.kubernetes.io/provided-node-ip'
 
-/** Older configs have the id only as a label. */
+/** Configs of the Go implementation have the id only as a label. */
 export function instanceIdOf(config: NodeConfig): string {
   return config.spec.instanceId || config.metadata.labels?.[nodeConfigLabels.instanceId] || ''
 }

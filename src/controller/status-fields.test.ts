@@ -215,7 +215,7 @@ test('an interface that a lost report leaves unknown keeps what was observed las
   assert.equal(unmentioned?.interfaceStatuses?.[0]?.status, 'Pending', 'nothing is Configured without a report')
 })
 
-test('a failed interface of an older controller keeps its state while the next run is pending', () => {
+test('a failed interface of the Go implementation keeps its state while the next run is pending', () => {
   const older = nicsOf(configured).map(({ specHash: _, ...nic }) => ({ ...nic, status: 'Failed' as const }))
   const update = { ...waiting, message: 'x'.repeat(2_000) }
   const [first] = nicsOf(statusAfter({ ...configured, interfaceStatuses: older }, update))

@@ -165,7 +165,7 @@ test('after a reboot every NIC is pending, and none counts as ready', () => {
   )
 })
 
-test('a status of an older controller keeps its NICs, and all of them wait for a new spec', () => {
+test('a status of the Go implementation keeps its NICs, and all of them wait for a new spec', () => {
   const older = {
     ...configured,
     interfaceStatuses: configured.interfaceStatuses?.map(({ specHash: _, ...nic }) => nic),

@@ -191,7 +191,7 @@ function reported(
   const lastConfigured = found.status === 'Configured' && !isUnchanged ? at : old?.lastConfigured
   return {
     ...identityOf(nic),
-    // What an older agent configured works as that agent meant it.
+    // What the Go implementation configured works as it meant it.
     status: found.reason === 'ConfiguredByOlderAgent' ? 'Configured' : found.status,
     reason: found.reason,
     ...(found.message && { message: truncate(found.message, 1_024) }),
@@ -216,7 +216,7 @@ function waiting(
   return { ...last, pending: { reason: update.reason, message: update.message.slice(0, 1_024) } }
 }
 
-/** An older controller wrote no hash. */
+/** The Go implementation wrote no hash. */
 function isObservation({ specHash, status }: InterfaceStatus): boolean {
   return specHash !== undefined || status === 'Configured' || status === 'Failed'
 }

@@ -56,7 +56,7 @@ export async function startInventory(options: StartOptions): Promise<RunningInve
   const app = createInventoryApp({ store, access, log, metrics, webDir, rateLimit, certificates })
   addRoutes?.(app, access)
   const stop = new AbortController()
-  // In the background: PostgreSQL may need minutes to partition the history of an earlier version.
+  // In the background: PostgreSQL may need minutes to drop or to partition a large history.
   let pruning = prune()
   const pruneTimer = setInterval(() => {
     pruning = pruning.then(prune)

@@ -48,7 +48,7 @@ export class HttpProblem extends Error {
 
 export interface AppOptions {
   log: Log
-  /** Bodies of any content type are read as JSON: older callers of Viola send none. */
+  /** Bodies of any content type are read as JSON: the Go operator sends Viola none. */
   anyContentType?: boolean
   metrics?: Exposition & ServerMetrics
   /** The body of /healthz. The status is 503 unless healthy. */

@@ -11,14 +11,6 @@ test('a token stands for a user and groups', () => {
 })
 
 const mistakes: Record<string, [entry: object, error: RegExp]> = {
-  'providers of an older file': [
-    { user: 'ci', token, providers: ['p1'] },
-    /tokens\[0\]\.providers: .*bind the ClusterRole multinic-provider-writer/,
-  ],
-  'roles of an older file': [
-    { user: 'ci', token, roles: ['read'] },
-    /tokens\[0\]\.roles: .*bind the ClusterRole multinic-reader/,
-  ],
   'a name instead of a user': [{ name: 'ci', token }, /tokens\[0\]\.user: /],
   'neither a token nor a digest': [{ user: 'ci' }, /set either token or sha256/],
   'a short token': [{ user: 'ci', token: 'short' }, /must have at least 16 characters/],

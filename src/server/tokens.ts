@@ -24,9 +24,6 @@ export interface StaticTokens {
   close(): void
 }
 
-const removed = (remedy: string) =>
-  z.never({ error: `is no longer supported: the file names users, and RBAC gives them rights; ${remedy}` }).optional()
-
 const entry = z
   .strictObject({
     user: z.string().min(1).max(253),
@@ -36,8 +33,6 @@ const entry = z
       .string()
       .regex(/^[0-9a-f]{64}$/i, 'must be 64 hex digits')
       .optional(),
-    providers: removed('bind the ClusterRole multinic-provider-writer, or one with these providers as resourceNames'),
-    roles: removed('bind the ClusterRole multinic-reader (read) or multinic-provider-writer (admin)'),
   })
   .refine(({ token, sha256 }) => (token === undefined) !== (sha256 === undefined), 'set either token or sha256')
 const file = z.strictObject({ tokens: z.array(entry) })

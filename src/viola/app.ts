@@ -64,7 +64,7 @@ export function createViolaApp(options: ViolaAppOptions): FastifyInstance {
   })
   const app = createApp({
     log,
-    // Older callers send JSON without its content type, or the content type without a body.
+    // The Go operator sends JSON without its content type, or the content type without a body.
     anyContentType: true,
     metrics: { ...metrics, text: metricsText },
     warnings: () => [...access.warnings(), ...targets.warnings()],

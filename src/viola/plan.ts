@@ -142,7 +142,7 @@ export function toViolaNode(existing: NodeConfig): ViolaNode {
   if (cached) return cached
   const { spec, metadata } = existing
   const interfaces = fromWireInterfaces(spec.interfaces)
-  // Objects of an older schema may have invalid interfaces. Callers get the valid ones; the hash covers all.
+  // The CRD of the Go implementation accepts invalid interfaces. Callers get the valid ones; the hash covers all.
   // A complete list is reused, so that thousands of objects share their interfaces with the cache.
   const wire = areComplete(spec.interfaces) ? spec.interfaces : interfaces.map(toWireInterface)
   const valid = wire.filter(nic => interfaceSchema.safeParse(nic).success)
@@ -161,7 +161,7 @@ export function toViolaNode(existing: NodeConfig): ViolaNode {
   return node
 }
 
-/** A manually created object may have no provider: it belongs to all. Older versions set only the label. */
+/** A manually created object may have no provider: it belongs to all. The Go implementation sets only the label. */
 export function belongsTo(existing: NodeConfig, providerId: string): boolean {
   if (existing.spec.providerId) return existing.spec.providerId === providerId
   const labelled = existing.metadata.labels?.[nodeConfigLabels.providerId]

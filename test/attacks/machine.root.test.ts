@@ -124,15 +124,6 @@ const cases: Attack[] = [
     request: node => ({ ...requestAll(node), instanceId }),
     expect: result => assert.equal(result.report?.reason, 'WrongMachine', result.log),
   },
-  {
-    finding: 'F14',
-    name: 'the mounts of an older controller suffice',
-    prepare: node =>
-      ['host/proc/sys', 'host/run', 'host/lib', 'etc/udev', 'sys'].forEach(
-        path => void rmSync(node.path(path), { recursive: true }),
-      ),
-    expect: result => assert.deepEqual(outcomes(result), ['Configured'], result.log),
-  },
 ]
 
 attacks('machine', cases)

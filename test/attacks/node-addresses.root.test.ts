@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import type { RigNode } from '../rigs/host/node.ts'
 import { type Attack, attacks, configureAll, outcomes, requestAll } from './attack.ts'
 
-/** As an older controller sends it: every InternalIP of the Node. */
+/** Every InternalIP of the Node. */
 const listingAll = (node: RigNode, ...before: string[]) => ({
   ...requestAll(node),
   nodeAddresses: [...before, ...node.nics.map(({ address }) => address)],

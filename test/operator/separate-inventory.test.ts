@@ -195,23 +195,6 @@ test('a deleted object waits for an inventory that is down, so that its verdicts
   await eventually(async () => assert.equal(await verdictsOf(), undefined), within)
 })
 
-test('an inventory of an older version gets the records of a newer operator', async () => {
-  const bodies: { records: { nodeName: string }[]; verdicts?: unknown[] }[] = []
-  await using older = await startStubServer(({ method, body }) => {
-    if (method === 'PUT') bodies.push(JSON.parse(body))
-    return { status: method === 'PUT' ? 204 : 200, body: method === 'PUT' ? '' : [] }
-  })
-  await environment.startOperator({ INVENTORY_URL: older.url, INVENTORY_TOKEN_FILE: join(dir, 'token') })
-  await environment.create({})
-  await eventually(() => {
-    const names = bodies.flatMap(({ records }) => records.map(({ nodeName }) => nodeName))
-    assert.ok(names.includes('worker-1'))
-  }, within)
-  await environment.report('worker-1', { state: 'Configured', observedGeneration: 1, conditions: [] })
-  await eventually(() => assert.ok(bodies.length > 1), within)
-  assert.equal(bodies.filter(({ verdicts }) => verdicts).length, 1)
-})
-
 const configMaps = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true } as const
 
 /** What the operator keeps in its namespace. */

@@ -112,9 +112,9 @@ test('no code uses a retired identifier', () => {
     const tail = name.endsWith('*') ? `${name.slice(0, -1)}[A-Z]\\w*` : name
     return [new RegExp(`(?<![\\w$'-])${tail}(?![\\w$'-])`), now] as const
   })
-  // Reports, journals and files of older agents have the key `bootId`.
-  const ofOlderAgents = /^src\/(contract\/agent-report|agent\/(apply\/journal|observe\/refusals-of-boot))(\.test)?\.ts$/
-  const code = textsOf(/^(src|web|sandbox|test|scripts)\/.*\.tsx?$/, ofOlderAgents)
+  // The files on a node have the key `bootId`.
+  const onNodes = /^src\/agent\/(apply\/journal|observe\/refusals-of-boot)(\.test)?\.ts$/
+  const code = textsOf(/^(src|web|sandbox|test|scripts)\/.*\.tsx?$/, onNodes)
   expectNone(placesOf(code.map(codeOnly), words))
 })
 

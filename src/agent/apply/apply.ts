@@ -210,7 +210,7 @@ export async function returnToNetworkManager(
 
 /**
  * IPv6 rules need `ip -6`, hence a batch of their own. It goes first: networkd removes the rules that it added as soon as a link
- * goes down, and the rules of an older agent would lead packets to the routes of other NICs in the main table.
+ * goes down, and rules of another version could lead packets to the routes of other NICs in the main table.
  */
 function batchesOf(units: readonly Unit[]): Batch[] {
   const lines = linesOf(units)

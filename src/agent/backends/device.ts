@@ -15,12 +15,12 @@ const property = 'MULTINIC'
  *
  * `byRule`: only with our rule. A copy of both in an initramfs outlives the removal of the NIC, and must not match there.
  */
-export function linkFile(nic: DesiredNic, byRule: boolean): string {
+export function linkFile(nic: DesiredNic): string {
   return [
     '[Match]',
     `MACAddress=${nic.macAddress}`,
     'Type=ether',
-    ...(byRule ? [`Property=${property}=${nic.name}`] : []),
+    `Property=${property}=${nic.name}`,
     '',
     '[Link]',
     `Name=${nic.name}`,

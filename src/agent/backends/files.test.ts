@@ -24,17 +24,6 @@ test('the files of a NIC follow the backend, who reads them, and the directories
   assert.deepEqual(filesFor('ifcfg', nic, hostPaths, observed), scripts)
 })
 
-test('without the directory of udev rules, the .link file matches without our rule', () => {
-  assert.ok(nic)
-  const link = `${hostPaths.networkd}/05-multinic0.link`
-  const textOf = (directories: string[]) =>
-    filesFor('netplan', nic, hostPaths, { directories, managers: {} })[link]?.text ?? ''
-  assert.match(textOf(all), /Property=MULTINIC/)
-  const withoutRules = textOf(all.filter(path => path !== hostPaths.udevRules))
-  assert.equal(withoutRules, textOf(all).replace(/Property=.*\n/, ''))
-  assert.match(textOf(all), /Property=MULTINIC/)
-})
-
 test('files go where the host has its directories, with their modes', () => {
   assert.ok(nic)
   const moved = { ...hostPaths, netplan: '/elsewhere' }

@@ -21,8 +21,6 @@ const known = new WeakMap<DesiredNic, Reader & { paths: Paths; files: RenderedFi
 interface Reader {
   backend: Backend
   byManager: boolean
-  /** Older controllers do not mount the directory of the udev rule. */
-  hasRules: boolean
 }
 
 export function filesFor(
@@ -34,13 +32,12 @@ export function filesFor(
   const { directories } = observed
   const last = known.get(nic)
   const byManager = isReadByNetworkManager(backend, observed)
-  const hasRules = directories.includes(paths.udevRules)
   const isSame =
     // Stryker disable next-line ConditionalExpression: rendered again, they are the same.
-    last?.backend === backend && last.byManager === byManager && last.paths === paths && last.hasRules === hasRules
-  const files = isSame ? last.files : render({ backend, byManager, hasRules }, nic, paths)
+    last?.backend === backend && last.byManager === byManager && last.paths === paths
+  const files = isSame ? last.files : render({ backend, byManager }, nic, paths)
   // Stryker disable next-line ObjectLiteral: as above.
-  known.set(nic, { backend, byManager, paths, hasRules, files })
+  known.set(nic, { backend, byManager, paths, files })
   return Object.fromEntries(
     files
       .filter(([directory]) => directories.includes(directory))
@@ -48,9 +45,9 @@ export function filesFor(
   )
 }
 
-function render({ backend, byManager, hasRules }: Reader, nic: DesiredNic, paths: Paths): RenderedFile[] {
+function render({ backend, byManager }: Reader, nic: DesiredNic, paths: Paths): RenderedFile[] {
   return [
-    [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic, hasRules)],
+    [paths.networkd, `05-${nic.name}.link`, open, linkFile(nic)],
     [paths.udevRules, `05-${nic.name}.rules`, open, udevRule(nic)],
     [paths.sysctl, `9${nic.index}-${nic.name}.conf`, open, sysctlFile(nic)],
     ...backends[backend].render(nic, paths, byManager),

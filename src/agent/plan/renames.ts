@@ -6,7 +6,7 @@
 import type { Change } from '../state/change.ts'
 import type { Unit } from '../state/unit.ts'
 
-/** Used between two renames. Older agents use the same name: never change it. */
+/** Used between two renames. Agents of other versions find it after a kill: never change it. */
 export function temporaryName(ifindex: number): string {
   return `mnpark${ifindex}`
 }

@@ -178,7 +178,7 @@ export function destinationOf({ destination, family }: RouteSpec): string {
 /** Every NIC compares its rules with all rules of the node. */
 const ruleTexts = new WeakMap<RuleSpec, string>()
 
-/** Records keep this text: an agent must recognize the rules of an older one. */
+/** Records keep this text: agents of other versions must recognize their rules. */
 export function ruleText(rule: RuleSpec): string {
   const known = ruleTexts.get(rule)
   if (known !== undefined) return known

@@ -133,7 +133,7 @@ test('F18: a NIC that networkd configured by DHCP is taken over without a gap, a
   }),
 )
 
-test('F18: a NIC that an older agent configured beside a live client is handed over later', needsNetworkd, () =>
+test('F18: a NIC that was configured beside a live client is handed over later', needsNetworkd, () =>
   withNic(async (node, nic, end) => {
     // The take-over starts after a renewal and must end before the next one, when the client takes the address back.
     const longer = 20
@@ -144,8 +144,8 @@ test('F18: a NIC that an older agent configured beside a live client is handed o
 
     const interfaces = [requestedInterface(nic, 0)]
     const refuse = { NETWORK_TAKEOVER: 'refuse' }
-    const older = await node.agent({ interfaces }, refuse)
-    assert.equal(older.report?.verdict, 'Configured', older.log)
+    const refused = await node.agent({ interfaces }, refuse)
+    assert.equal(refused.report?.verdict, 'Configured', refused.log)
     // The client renews its lease and takes the address back.
     await eventually(isLeased('multinic0'), { within: 60_000, every: 200 })
 

@@ -41,7 +41,7 @@ export interface ReasonText {
 
 /**
  * The text of a reason for the dashboard, the CLI and the APIs. Korean is in the register of an interface (-세요); documents
- * use the catalogue's own (-십시오). Undefined for a reason that this version does not know, such as one of an older agent:
+ * use the catalogue's own (-십시오). Undefined for a reason that this version does not know, such as one of an agent of another version:
  * show it as it is.
  */
 export function reasonText(reason: string, language: Language = 'en'): ReasonText | undefined {

@@ -261,18 +261,6 @@ export const interfaceReasons = {
     en: ['The interface is no longer requested. The agent removed it.', nothingToDo.en],
     ko: ['더 이상 요청되지 않는 인터페이스를 제거했습니다.', nothingToDo.ko],
   },
-  RulePriorityInUse: {
-    class: 'attention',
-    refusal: true,
-    en: [
-      'A routing rule that MultiNIC does not manage has the priority of this interface.',
-      'Change NETWORK_ROUTING_TABLE_BASE or that rule.',
-    ],
-    ko: [
-      'MultiNIC이 관리하지 않는 라우팅 규칙이 이 인터페이스의 우선순위를 사용하고 있습니다.',
-      'NETWORK_ROUTING_TABLE_BASE 또는 해당 규칙을 변경하십시오.',
-    ],
-  },
   RouteInvalid: {
     class: 'attention',
     refusal: true,
@@ -301,7 +289,7 @@ export const interfaceReasons = {
     class: 'attention',
     refusal: true,
     en: [
-      'A record or a journal of MultiNIC on the node has a part that this agent cannot read, for example because a newer agent wrote it. The agent changes nothing of the NIC and keeps the file.',
+      'The agent cannot read a part of its record or journal on the node, for example because a newer agent wrote it. It keeps the file and changes nothing of the NIC.',
       'Use the version of the agent that wrote the file. If the file is damaged, remove it: the next run then configures the NIC like a new one.',
     ],
     ko: [

@@ -76,7 +76,7 @@ const cases: [name: string, config: NodeConfig, proven: string, all: boolean][] 
     true,
   ],
   [
-    'the status of an older controller, without hashes',
+    'the status of the Go implementation, without hashes',
     edited(({ status }) => {
       for (const one of status?.interfaceStatuses ?? []) delete one.specHash
     }),

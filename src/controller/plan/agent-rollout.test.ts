@@ -20,7 +20,7 @@ const waits = (reason: string, message: string): AgentRollout => ({
 
 type Row = [values: ObservedValues, note: AgentRollout | null | undefined, ...steps: Step[]]
 const rows: Record<string, Row> = {
-  'a settled node keeps what an older agent configured until somebody asks': [
+  'a settled node keeps what another agent configured until somebody asks': [
     { ...configuredBefore(), agentHash: 'now' },
     undefined,
   ],

@@ -20,7 +20,7 @@ export function isCurrent({ metadata, status }: NodeConfig): boolean {
   return status?.observedGeneration === metadata.generation
 }
 
-/** The state of an interface is about its current request. An older controller wrote no hash. */
+/** The state of an interface is about its current request. The Go implementation wrote no hash. */
 export function isAboutRequest(config: NodeConfig, nic: Interface, { specHash }: InterfaceStatus): boolean {
   return specHash === undefined ? isCurrent(config) : specHash === interfaceHash(nic)
 }

@@ -59,7 +59,7 @@ function fits(one: InterfaceStatus, nic: Interface | undefined): boolean {
   )
 }
 
-/** An older controller wrote fewer fields. */
+/** The Go implementation wrote fewer fields. */
 function isAbsentOr<T>(expected: T, value: T | undefined): boolean {
   return value === undefined || value === expected
 }

@@ -51,7 +51,8 @@ export function recordResult(observed: Observed, { interfaces }: Requested, job:
         return ended(observed, job, report, {
           state: 'Configured',
           reason: report.reason,
-          message: 'An older agent configured the interfaces; to configure them again, run multinic rollout agent',
+          message:
+            'The Go implementation configured the interfaces; to configure them again, run multinic rollout agent',
           progressing: false,
           failedAttempts: 0,
         })

@@ -101,7 +101,7 @@ export interface AgentJob {
   specHash: string
   bootID: string
   attempt: number
-  /** Of the Observed that it was started from. Absent from Jobs of older controllers. */
+  /** Of the Observed that it was started from. Absent from Jobs of the Go implementation. */
   agentHash?: string
   /** The request to run the agent again that was in force when the Job was created. */
   agentRollout?: string

@@ -69,11 +69,11 @@ testPlans({
     addFinalizer,
     createJob(0, { takesSlot: true }),
   ],
-  'a node of an older agent is no drift, and stays as it is until somebody asks for a run': [
+  'a node of the Go implementation is no drift, and stays as it is until somebody asks for a run': [
     { ...withStatus(configured), jobs: [anEndedJob(config, older, { action: 'check' })] },
-    'Configured ConfiguredByOlderAgent: An older agent configured the interfaces; to configure them again, run multinic rollout agent',
+    'Configured ConfiguredByOlderAgent: The Go implementation configured the interfaces; to configure them again, run multinic rollout agent',
   ],
-  'the next check of a node of an older agent comes in its turn, whatever the policy is': [
+  'the next check of a node of the Go implementation comes in its turn, whatever the policy is': [
     {
       ...withStatus({ ...configured, ...aStatus('Configured', 'ConfiguredByOlderAgent', 1) }),
       ...drift(30_000, 'repair'),

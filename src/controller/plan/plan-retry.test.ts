@@ -134,7 +134,7 @@ testPlans({
     withStatus(aStatus('Pending', 'NicMissing', 29)),
     'no status update (requeue after 1s)',
   ],
-  'a spec that an older controller rejected is applied like a new one': [
+  'a spec that the Go implementation rejected is applied like a new one': [
     withStatus(aStatus('Failed', 'SpecInvalid', 1)),
     'no status update (requeue after 2s)',
     addFinalizer,

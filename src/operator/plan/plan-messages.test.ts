@@ -100,7 +100,7 @@ const verdicts: Record<string, [given: Partial<Observed>, expected: string[]]> =
     { ports: [aPort(1)], delivered: [aNode([aNic(1, 0, { source: 'ns/x' })])], claims: [{ ...heir, source: 'ns/x' }] },
     ['port-1 SelectedByOther: multinic0 of ns/x'],
   ],
-  'a port outside the subnets that an older operator delivered': [
+  'a port outside the subnets that the Go operator delivered': [
     { ports: [outside(1)], delivered: [aNode([{ ...aNic(1, 0), source: undefined } as never])] },
     ['port-1 SelectedByOther: multinic0 of another object'],
   ],

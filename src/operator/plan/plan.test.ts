@@ -178,7 +178,7 @@ const cases: Record<string, [given: Partial<Observed>, expected: string[]]> = {
     },
     ['send worker-1 0=port-1'],
   ],
-  'an interface of an older operator, without source or port id, keeps its index by its MAC address': [
+  'an interface of the Go operator, without source or port id, keeps its index by its MAC address': [
     {
       ports: [aPort(1), aPort(2)],
       delivered: [

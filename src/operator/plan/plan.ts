@@ -48,7 +48,7 @@ export interface NodePlan {
   providerName?: string
   action: 'send' | 'remove' | 'keep'
   /**
-   * What a Viola or a CRD of an earlier version does not keep, if nothing else differs: other aliases, or the first allowed
+   * What a Viola of others or the CRD of the Go implementation does not keep, if nothing else differs: other aliases, or the first allowed
    * address pairs of the node. It is sent once.
    */
   once?: string

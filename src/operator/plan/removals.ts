@@ -113,7 +113,7 @@ function decideOutcome(
   const port = findPort(nic, vmId)
   const match = port && addressesIn(port, observed.subnets)
   const isSelected = match !== undefined && 'subnet' in match
-  // Ours: delivered by this object; or selected by it, and delivered by no object that still exists (an older operator, or
+  // Ours: delivered by this object; or selected by it, and delivered by no object that still exists (the Go operator, or
   // an object that was deleted with Retain).
   const isOurs = nic.source === observed.source || (isSelected && !otherSources.has(nic.source))
   if (!isOurs) return { action: 'ignore' }
@@ -305,7 +305,7 @@ export function vmsById(vms: readonly Vm[]): Map<string, Vm> {
   return new Map(vms.flatMap(vm => (vm.id === undefined ? [] : [[vm.id, vm]])))
 }
 
-/** A node config without an instance id (made by hand, or by an older operator) belongs to the VM with its name. */
+/** A node config without an instance id (made by hand, or by the Go operator) belongs to the VM with its name. */
 export function matchNodes({ delivered, vms }: Pick<Observed, 'delivered' | 'vms'>): NodeOfVm[] {
   const byName = Map.groupBy(vms, ({ name }) => name && nodeKey(name))
   return delivered.map(node => {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { InventoryWrite } from '../../contract/inventory.ts'
 import type { VerdictWrite } from '../../contract/operator-api.ts'
+import { ServiceError } from '../../http-client/errors.ts'
 import { nextTurn, type Steps } from '../../runtime/event-loop.ts'
 import { silent } from '../../telemetry/log.ts'
 import type { DeliveredNode } from '../plan/observed-state.ts'
 import { aNic, aNode, aPort, me, observed, one, planNodes, storage, vm1 } from '../plan/plan.fixture.ts'
 import type { NodePlan, Plan } from '../plan/plan.ts'
-import type { Verdict } from '../plan/verdicts.ts'
 import { createRecords, type Recorder } from './records.ts'
 import type { ObjectVerdicts } from './verdict-changes.ts'
 
@@ -202,15 +202,17 @@ const ignored = (vm: string, message = 'm'): Verdict => ({
 const mine = (...verdicts: Verdict[]): ObjectVerdicts => ({ config: me, providerId: 'biz', verdicts })
 
 /** A recorder that answers as told, and the VMs of the verdicts of each request. */
-function withAnswers(...answers: (boolean | 'fails')[]) {
+const forbidden = new ServiceError('forbidden', { service: 'inventory', kind: 'answer', status: 403 })
+
+function withAnswers(...answers: ('stores' | 'forbids' | 'fails')[]) {
   const puts: { nodes: string[]; ranges: string[] }[] = []
   const put: Recorder['put'] = async (records, verdicts) => {
     const rangeOf = ({ after = '', upTo = '', removed, verdicts }: VerdictWrite) =>
       removed ? 'removed' : `(${after},${upTo}] ${verdicts.map(({ vm }) => vm).join(' ')}`
     puts.push({ nodes: records.map(({ nodeName }) => nodeName), ranges: verdicts.map(rangeOf) })
-    const answer = answers.shift() ?? true
+    const answer = answers.shift()
     if (answer === 'fails') throw new Error('the inventory is down')
-    return answer
+    if (answer === 'forbids') throw forbidden
   }
   let time = Date.UTC(2026, 0, 1)
   const records = createRecords({ put }, () => new Date(time))
@@ -257,7 +259,7 @@ test('verdicts that were found to be stored are not compared again', async () =>
 })
 
 test('verdicts that differ while none are sent are sent later', async () => {
-  const { puts, records, wait } = withAnswers(true, false)
+  const { puts, records, wait } = withAnswers('stores', 'forbids')
   const other = { ...mine(ignored('b')), config: 'ns/other' }
   await records.flush(silent, mine(ignored('a')))
   await records.flush(silent, other)
@@ -270,15 +272,15 @@ test('verdicts that differ while none are sent are sent later', async () => {
 })
 
 test('after a failure all verdicts are sent again, because some may be stored', async () => {
-  const { puts, records } = withAnswers(true, 'fails')
+  const { puts, records } = withAnswers('stores', 'fails')
   await records.flush(silent, mine(ignored('a'), ignored('b')))
   assert.equal(await records.flush(silent, mine(ignored('a'), ignored('b', 'new'))), false)
   await records.flush(silent, mine(ignored('a'), ignored('b')))
   assert.deepEqual(puts[2]?.ranges, ['(,] a b'])
 })
 
-test('an inventory that does not store verdicts gets the records, and the verdicts once a minute until it does', async () => {
-  const { puts, records, wait } = withAnswers(false)
+test('verdicts that the operator may not write are sent once a minute until it may', async () => {
+  const { puts, records, wait } = withAnswers('forbids')
   const object = mine(ignored('a'))
   await records.flush(silent, object)
   await records.flush(silent, object)
@@ -291,7 +293,7 @@ test('an inventory that does not store verdicts gets the records, and the verdic
 })
 
 test('the verdicts of a deleted object are deleted once', async () => {
-  const { puts, records } = withAnswers(true, 'fails')
+  const { puts, records } = withAnswers('stores', 'fails')
   await records.flush(silent, mine(ignored('a')))
   const gone = { ...mine(), verdicts: undefined }
   assert.equal(await records.flush(silent, gone), false)
@@ -320,7 +322,7 @@ test('a clock that was ahead delays no verdicts after it is set back', async () 
   const sent: number[] = []
   const put = async (_: InventoryWrite[], verdicts: VerdictWrite[]) => {
     if (verdicts.length > 0) sent.push(now)
-    return false
+    throw forbidden
   }
   const records = createRecords({ put }, () => new Date(now))
   const verdicts: Verdict[] = [{ vm: 'vm-1', portId: 'port-1', reason: 'NotSelected', message: '' }]

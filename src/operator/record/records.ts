@@ -18,8 +18,8 @@ import { putAudit, putBatch } from './refused-batches.ts'
 import { type ObjectVerdicts, verdictChanges } from './verdict-changes.ts'
 
 export interface Recorder {
-  /** One transaction. Reports whether the verdicts are stored too: an inventory of an older version ignores them. */
-  put(writes: InventoryWrite[], verdicts: VerdictWrite[], audit: AuditWrite[]): Promise<boolean>
+  /** One transaction. */
+  put(writes: InventoryWrite[], verdicts: VerdictWrite[], audit: AuditWrite[]): Promise<unknown>
   /** The records of a provider. */
   list(providerId: string): Promise<InventoryRecord[]>
 }
@@ -57,7 +57,7 @@ export interface Records {
   unlessNoted(plan: Plan, nodes: readonly DeliveredNode[], steps: Steps<void>): Steps<void>
 }
 
-/** How often verdicts are sent to an inventory that does not store them. It may be upgraded meanwhile. */
+/** How often verdicts are sent to an inventory that forbids them. The right may come meanwhile. */
 const unstoredRetryMs = 60_000
 
 /** Stage times and names of more ports are dropped, oldest first. The inventory stores them. */
@@ -73,7 +73,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   const sent = new Map<string, string>()
   /** By OpenstackConfig: the verdicts that the inventory has. */
   const stored = new Map<string, ObjectVerdicts>()
-  /** When the inventory did not store them. */
+  /** When the inventory forbade one. */
   let unstoredAt = Number.NEGATIVE_INFINITY
   /** The objects of the last call: an unchanged cluster returns the same ones. */
   const noted = new Map<string, { node: DeliveredNode; isOnlyNode: boolean }>()

@@ -1,5 +1,5 @@
 /**
- * An inventory refuses a whole batch for one entry, for example because it is older than the operator, or because the operator
+ * An inventory refuses a whole batch for one entry, for example because it is of another version, or because the operator
  * has no right to one provider. The batch is divided until only that is left out: it must not keep back the records of others.
  */
 
@@ -9,15 +9,16 @@ import { messageOf } from '../../runtime/errors.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { InventoryBatch } from './inventory-batches.ts'
 
-type Put = (records: InventoryBatch['records'], verdicts: InventoryBatch['verdicts']) => Promise<boolean>
+type Put = (records: InventoryBatch['records'], verdicts: InventoryBatch['verdicts']) => Promise<unknown>
 
 /**
- * Reports whether the verdicts are stored. What is refused alone is logged, and is sent again when it changes. Providers that
+ * Reports whether nothing was forbidden. What is refused alone is logged, and is sent again when it changes. Providers that
  * the operator may not write are added to `forbidden`.
  */
 export async function putBatch(put: Put, batch: InventoryBatch, log: Log, forbidden: Set<string>): Promise<boolean> {
   try {
-    return await put(batch.records, batch.verdicts)
+    await put(batch.records, batch.verdicts)
+    return true
   } catch (error) {
     const status = error instanceof ServiceError ? error.status : undefined
     if (status !== 403 && !contentStatuses.includes(status ?? 0)) throw error

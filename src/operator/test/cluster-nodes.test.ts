@@ -178,7 +178,7 @@ test('a condition other than clusterNodes that is no longer met follows the remo
 
 for (const [kind, start] of Object.entries({
   'that serves only POST': startPostOnlyViolaStub,
-  'of an earlier version': async () => {
+  'that does not list Nodes': async () => {
     const viola = await startViolaStub()
     viola.fault = ({ path }) =>
       path.startsWith(violaNodesPath)

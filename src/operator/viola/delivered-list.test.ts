@@ -194,14 +194,14 @@ test('a new stream concerns all objects if the list has another version, and nob
 
 for (const [name, write, error] of [
   [
-    'an earlier version, which sends all nodes first',
+    'a stream that begins with nodes',
     (viola: StreamingViola) => {
       viola.onStream = response => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         sendEvent(response, 'added', { nodeName: 'worker-1' })
       }
     },
-    /does not stream changes alone/,
+    /does not begin with the version/,
   ],
   [
     'no stream',

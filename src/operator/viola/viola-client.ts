@@ -1,7 +1,7 @@
 /**
  * The Viola API as the operator calls it.
  *
- * An older Viola serves only the documented POST. It answers other methods with 404 or 405. A proxy in front of any Viola
+ * A Viola of others may serve only the documented POST. It answers other methods with 404 or 405. A proxy in front of any Viola
  * may do so too for a moment, so the method is called again every time.
  */
 import { createHash } from 'node:crypto'
@@ -229,7 +229,7 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
     },
 
     async *watchNodeConfigs(signal, known) {
-      // An earlier version ignores `since` and sends all node configs first: too much for a large cluster.
+      // Without `since`, all node configs come first: too much for a large cluster.
       const stream = streams.stream({
         method: 'GET',
         url: `${url}?since=`,
@@ -239,7 +239,8 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
       let isSynced = false
       for await (const { type, data, length } of eventsIn(stream)) {
         if (isSynced) yield { type: type === 'deleted' ? type : 'changed', node: readNode(data, known), length }
-        else if (type !== 'synced') throw new ViolaError('viola: this version does not stream changes alone')
+        else if (type !== 'synced')
+          throw new ViolaError('viola: the stream does not begin with the version of the list')
         else yield { type, isListed: last !== undefined && last.etag === `"${versionIn(data)}"` }
         isSynced = true
       }

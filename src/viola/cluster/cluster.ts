@@ -178,7 +178,7 @@ export function openCluster({
   }
 }
 
-/** An older schema may have accepted objects without a node name: they are ignored until the next apply repairs them. */
+/** The CRD of the Go implementation accepts objects without a node name: they are ignored until the next apply repairs them. */
 function isValid(object: NodeConfig): boolean {
   return typeof object.spec?.nodeName === 'string' && Array.isArray(object.spec.interfaces)
 }
@@ -195,7 +195,7 @@ function isUndeclaredField(error: unknown): boolean {
 type Forms = [NodeConfig['spec'], ...NodeConfig['spec'][]]
 
 /**
- * The spec for newer and older CRDs, the newest first: the configuration of a node must not wait for a CRD that knows the
+ * The spec for our CRD and that of the Go implementation: the configuration of a node must not wait for a CRD that knows the
  * allowed address pairs or the names. A CRD that only lacks the name of the provider gets the other names, because node
  * labels have the aliases.
  */

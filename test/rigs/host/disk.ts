@@ -22,15 +22,12 @@ export function makeDisk(root: string, files: Record<string, string>, ipv6: bool
     'dev',
   ])
     mkdirSync(join(root, directory), { recursive: true })
-  // /proc/sys/net shows the namespace of the reader. Older agents expect the sysctls and the UUID at other paths.
-  for (const family of ipv6 ? ['ipv4', 'ipv6'] : ['ipv4']) {
+  // /proc/sys/net shows the namespace of the reader.
+  for (const family of ipv6 ? ['ipv4', 'ipv6'] : ['ipv4'])
     symlinkSync(`/proc/sys/net/${family}`, join(root, `host/proc/sys/net/${family}`))
-    symlinkSync(`/proc/sys/net/${family}/conf`, join(root, `host/proc/${family}-conf`))
-  }
   symlinkSync('/proc/self/net', join(root, 'proc/self/net'))
   const all = {
     '/sys/class/dmi/id/product_uuid': '11111111-2222-3333-4444-555555555555\n',
-    '/host/product_uuid': '11111111-2222-3333-4444-555555555555\n',
     '/host/boot_id': 'boot-1\n',
     '/etc/netplan/50-cloud-init.yaml': 'network:\n  version: 2\n  ethernets:\n    ens3:\n      dhcp4: true\n',
     ...files,

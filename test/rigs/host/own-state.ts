@@ -35,7 +35,6 @@ export function ownState(links: readonly Entry[], routes: readonly Entry[], ours
   const [networks, primary] = [networksOn(ours), networksOn(uplinks)]
   const ownRoutes = routes.filter(({ dev, table }) => ours.has(dev) && table !== '255')
   const tables = new Set(ownRoutes.map(({ table }) => table).filter(table => table !== tableMain))
-  const destinations = new Set(ownRoutes.map(({ dst, table }) => `${dst} ${table}`))
 
   const isMarkRule = ({ fwmask, protocol, table }: Entry) =>
     fwmask === markMask && (tables.has(table) || (protocol === protocolKernel && table === tablePrimary))
@@ -60,10 +59,8 @@ export function ownState(links: readonly Entry[], routes: readonly Entry[], ours
       const isWithoutMore = source === 'all' && [dst, suppress_prefixlen].every(value => value === undefined)
       if (fwmark !== undefined) return isWithoutMore && (iif === undefined ? isMarkRule(rule) : isReversePathRule(rule))
       if (iif !== undefined) return iif === 'lo' && isLocalRule(source, destination, rule)
-      // Those of older agents.
-      return ['all', '0.0.0.1/31'].includes(source)
-        ? destinations.has(`${destination} ${table}`)
-        : addresses.has(source)
+      // Those of the Go implementation.
+      return addresses.has(source)
     },
     isOurRoute: ({ dev, table, protocol }) =>
       ours.has(dev) || (uplinks.has(dev) && table === tablePrimary && protocol === protocolKernel),

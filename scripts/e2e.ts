@@ -29,7 +29,7 @@ const provisionGroups = {
   postgres: /rigs\/postgres\/rig\./,
   helm: /rigs\/helm\/rig\./,
   'oauth2-proxy': /rigs\/oauth2-proxy\/rig\./,
-  'older-release': /rigs\/older-release\/rig\./,
+  baseline: /rigs\/baseline\/rig\./,
   prometheus: /rigs\/prometheus\/rig\./,
   grafana: /rigs\/grafana\/rig\./,
   'otel-collector': /rigs\/otel-collector\/rig\./,

@@ -12,7 +12,7 @@
 #   provision.sh postgres     for `make e2e`: base, and PostgreSQL
 #   provision.sh helm         for `make e2e`: base, and helm (built with Go)
 #   provision.sh oauth2-proxy for `make e2e`: base, and oauth2-proxy (built with Go)
-#   provision.sh older-release for `make e2e`: base, and the first version (built from the git history)
+#   provision.sh baseline     for `make e2e`: base, and the version to upgrade from (built from the git history)
 #   provision.sh prometheus   for `make e2e`: base, and promtool (extracted from a package; no server)
 #   provision.sh grafana      for `make e2e`: base, and the types of Grafana's dashboards (from npm; no server)
 #   provision.sh otel-collector for `make e2e`: base, and an OpenTelemetry collector (built with Go)
@@ -24,7 +24,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-group=${1:?base, daemons, kubernetes, cni, keepalived, ovn, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, grafana, otel-collector, images, browser, emulator, hypervisor or vm}
+group=${1:?base, daemons, kubernetes, cni, keepalived, ovn, openstack, rabbitmq, postgres, helm, oauth2-proxy, baseline, prometheus, grafana, otel-collector, images, browser, emulator, hypervisor or vm}
 
 # command:package of Debian and Ubuntu.
 base=(ip:iproute2 ping:iputils-ping nft:nftables nsenter:util-linux openssl:openssl ps:procps script:bsdutils)
@@ -54,7 +54,7 @@ case $group in
   openstack) tools=("${base[@]}" "${openstack[@]}") ;;
   rabbitmq) tools=("${base[@]}" "${rabbitmq[@]}") ;;
   postgres) tools=("${base[@]}" "${postgres[@]}") ;;
-  cni | helm | oauth2-proxy | older-release | prometheus | grafana | otel-collector) tools=("${base[@]}") ;;
+  cni | helm | oauth2-proxy | baseline | prometheus | grafana | otel-collector) tools=("${base[@]}") ;;
   keepalived) tools=("${base[@]}" "${keepalived[@]}") ;;
   ovn) tools=("${base[@]}" "${ovn[@]}") ;;
   images) tools=("${base[@]}" "${images[@]}") ;;
@@ -67,7 +67,7 @@ case $group in
     tools=("${base[@]}" "${vm[@]}")
     case " ${guests[*]} " in *arm64*) tools+=("${arm64[@]}") ;; esac
     ;;
-  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, cni, keepalived, ovn, openstack, rabbitmq, postgres, helm, oauth2-proxy, older-release, prometheus, grafana, otel-collector, images, browser, emulator, hypervisor, vm)" >&2; exit 2 ;;
+  *) echo "provision.sh: unknown group '$group' (base, daemons, kubernetes, cni, keepalived, ovn, openstack, rabbitmq, postgres, helm, oauth2-proxy, baseline, prometheus, grafana, otel-collector, images, browser, emulator, hypervisor, vm)" >&2; exit 2 ;;
 esac
 
 # /usr/sbin is not in the PATH of every user.
@@ -101,8 +101,8 @@ go_candidate() {
 packages=()
 for tool in "${tools[@]}"; do have "${tool%%:*}" "${tool#*:}" || packages+=("${tool#*:}"); done
 builder=
-case $group in kubernetes | cni | helm | oauth2-proxy | older-release | otel-collector) builder=$here/../test/rigs/$group/build.sh ;; esac
-if [ -n "$builder" ] && [ "$group" != older-release ] && ! command -v go >/dev/null && ! "$builder" --check >/dev/null 2>&1; then
+case $group in kubernetes | cni | helm | oauth2-proxy | baseline | otel-collector) builder=$here/../test/rigs/$group/build.sh ;; esac
+if [ -n "$builder" ] && [ "$group" != baseline ] && ! command -v go >/dev/null && ! "$builder" --check >/dev/null 2>&1; then
   [ -n "$(go_candidate)" ] || update_once
   # Go 1.21 and later fetches the toolchain that a module requires. With an older Go, build.sh prints what to do.
   if dpkg --compare-versions "0$(go_candidate)" ge 01.21; then packages+=(golang-go); fi

@@ -214,12 +214,12 @@ export const clusterAttacks: readonly AttackSection[] = [
       {
         about: { en: '`helm upgrade` with NICs in use', ko: 'NIC 사용 중 `helm upgrade`' },
         file: 'test/packaging/upgrade.e2e.test.ts',
-        test: 'helm upgrade touches no NIC, and the CRDs have the new fields',
+        test: 'helm upgrade touches no NIC',
       },
       {
         about: { en: '`helm rollback` with NICs in use', ko: 'NIC 사용 중 `helm rollback`' },
         file: 'test/packaging/upgrade.e2e.test.ts',
-        test: 'helm rollback touches no NIC, and the first version goes on with the objects',
+        test: 'helm rollback touches no NIC, and the baseline goes on with the objects',
       },
       {
         about: { en: 'A downgrade that keeps the CRDs', ko: 'CRD를 유지하는 다운그레이드' },

@@ -1,17 +1,22 @@
 #!/usr/bin/env bash
-# Builds the first version of this repository from the git history, once per machine: its chart and its images (tag: the
-# commit), in ${XDG_CACHE_HOME:-~/.cache}/multinic/releases/<commit>. Takes two minutes.
+# Builds the baseline from the git history, once per machine: its chart and its images (tag: the commit), in
+# ${XDG_CACHE_HOME:-~/.cache}/multinic/releases/<commit>. Takes two minutes.
+#
+# The baseline is the oldest commit that this one upgrades from and goes back to. While nothing is released, the file `commit`
+# names it, in one line. A change that needs a newer one writes that commit there.
 #
 #   build.sh           builds the version if it is missing, and prints the directory
 #   build.sh --check   builds nothing; fails if the version is not built
 set -euo pipefail
 
-commit=a0a6c69
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../../.." && pwd)
+read -r commit <"$here/commit"
+[[ $commit =~ ^[0-9a-f]{40}$ ]] || { echo "$here/commit must contain the hash of a commit, not '$commit'" >&2; exit 1; }
 out=${XDG_CACHE_HOME:-$HOME/.cache}/multinic/releases/$commit
 
 if [ -e "$out/complete" ]; then echo "$out"; exit 0; fi
-if [ "${1:-}" = --check ]; then echo "version $commit is not built" >&2; exit 1; fi
+if [ "${1:-}" = --check ]; then echo "baseline $commit is not built: run scripts/provision.sh baseline" >&2; exit 1; fi
 if ! missing=$(git -C "$root" cat-file -e "$commit^{commit}" 2>&1); then
   cat >&2 <<MESSAGE
 The test of upgrades needs commit $commit of this repository, and git does not find it: $missing
@@ -24,7 +29,7 @@ mkdir -p "$out"
 exec 9>"$out/.lock"
 flock 9
 if [ ! -e "$out/complete" ]; then
-  echo "building version $commit (two minutes, once)" >&2
+  echo "building baseline $commit (two minutes, once)" >&2
   work=$(mktemp -d "$out/.build.XXXXXX")
   trap 'rm -rf "$work"' EXIT
   git -C "$root" archive --format=tar "$commit" | tar -x -C "$work"

@@ -109,7 +109,7 @@ export async function runSandbox(options: UpOptions): Promise<void> {
   const progress = (line: string) => report({ progress: line })
   await writeOwner(state)
   const level = (environment()['LOG_LEVEL'] as Level | undefined) ?? 'info'
-  const log = createLog({ part: 'sandbox' }, { level })
+  const log = createLog({ component: 'sandbox' }, { level })
   const stop = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
   process.on('disconnect', () => {})

@@ -1,17 +1,16 @@
 /**
  * What every step of a run works with: the host, the settings and the request.
  */
+
 import type { Log } from '../telemetry/log.ts'
 import type { Settings } from './config.ts'
 import type { NetworkManager } from './daemons/network-manager.ts'
 import type { Networkd } from './daemons/networkd.ts'
 import type { Host } from './host/host.ts'
 import type { AgentRequest } from './input.ts'
-import type { Unread } from './apply/journal.ts'
-import type { NetworkManager } from './daemons/network-manager.ts'
-import type { Networkd } from './daemons/networkd.ts'
 import type { Paths } from './paths.ts'
 import type { Change } from './state/change.ts'
+import type { Unread } from './state/change-keys.ts'
 
 export interface AgentContext {
   host: Host

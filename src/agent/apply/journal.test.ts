@@ -3,13 +3,13 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Change } from '../state/change.ts'
 import type { Host } from '../host/host.ts'
-import { endJournal, readJournal, writeJournal } from './journal.ts'
-import { hostPaths } from '../paths.ts'
-import { readRecord, recordText } from '../state/records.ts'
 import { readRefusals, saveRefusals } from '../observe/refusals-of-boot.ts'
+import { hostPaths } from '../paths.ts'
+import type { Change } from '../state/change.ts'
+import { readRecord, recordText } from '../state/records.ts'
 import type { Unit } from '../state/unit.ts'
+import { endJournal, readJournal, writeJournal } from './journal.ts'
 
 /** A disk in memory. */
 function memoryHost(): { host: Host; files: Map<string, string> } {

@@ -8,22 +8,14 @@
  */
 import { parseMac } from '../../contract/address.ts'
 import { isJsonObject } from '../../contract/json.ts'
-import { readChange } from '../change-keys.ts'
 import type { Host } from '../host/host.ts'
 import type { Paths } from '../paths.ts'
+import { readChange, type Unread } from '../state/change-keys.ts'
 import type { Unit } from '../state/unit.ts'
 
 export interface JournalEntry {
   bootID: string
   units: readonly Unit[]
-}
-
-/** What this agent cannot read of the files of another one. */
-export interface Unread {
-  /** Undefined: it stops all NICs. */
-  macAddress?: string
-  /** The file, and what is unknown in it. */
-  message: string
 }
 
 export interface Journal {

@@ -1,11 +1,12 @@
 /**
  * Rolls back what an earlier run left unfinished, before anything else happens.
  */
+
 import type { HostContext } from '../context.ts'
 import { observe } from '../observe/observe.ts'
+import type { Unread } from '../state/change-keys.ts'
 import { removeStaleStaged } from './files.ts'
-import { endJournal, readJournal, type Unread } from './journal.ts'
-import { observe } from '../observe/observe.ts'
+import { endJournal, readJournal } from './journal.ts'
 import { rollBack } from './rollback.ts'
 
 export interface Recovered {

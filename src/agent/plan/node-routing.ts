@@ -33,14 +33,10 @@ import {
   protocolKernel,
 } from '../state/observed.ts'
 import { namesRule } from '../state/owned-rules.ts'
-import { type NodeRecord, parseNodeRecord } from '../state/records.ts'
+import { type NodeRecord, readNodeRecord } from '../state/records.ts'
 import type { Unit } from '../state/unit.ts'
 import type { NodeShare } from './node-shares.ts'
 import { sharedRules } from './policy-routing.ts'
-import { type NodeRecord, readNodeRecord } from '../state/records.ts'
-import { sharedFiles } from '../backends/node.ts'
-import type { Unit } from '../state/unit.ts'
-import type { Difference } from '../verify/verify.ts'
 
 export interface DesiredNode {
   rules: RuleSpec[]

@@ -3,10 +3,12 @@
  *
  * Pure. A removed NIC loses our rules, routes, addresses, sysctls and files, and gets its former name and state back.
  */
+
 import { type Interface, interfaceName } from '../../contract/interfaces.ts'
+import { bootRules, filesOfIndex } from '../backends/owned.ts'
+import type { Paths } from '../paths.ts'
 import type { Change } from '../state/change.ts'
-import { altnameOf } from './desired.ts'
-import type { Unread } from '../apply/journal.ts'
+import type { Unread } from '../state/change-keys.ts'
 import {
   changesBetween,
   fileChanges,
@@ -31,8 +33,7 @@ import {
   type Refusal,
 } from './preflight.ts'
 import { ambiguousNic } from './request-guards.ts'
-import type { Unit } from '../state/unit.ts'
-import { stateUnreadable, stopsAll, unreadOf } from '../unread.ts'
+import { stateUnreadable, stopsAll, unreadOf } from './unread.ts'
 
 export interface RemovalInput {
   interfaces: readonly Interface[]

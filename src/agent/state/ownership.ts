@@ -8,9 +8,7 @@ import { parseMac } from '../../contract/address.ts'
 import { interfaceName } from '../../contract/interfaces.ts'
 import type { Paths } from '../paths.ts'
 import type { FileState, Observed } from './observed.ts'
-import { rulesInFile } from './owned-rules.ts'
-import type { Paths } from '../paths.ts'
-import { isKernelTable, type NicRecord, parseRecord, readRecord } from './records.ts'
+import { type NicRecord, readRecord } from './records.ts'
 
 export { type FormerState, type NicRecord, recordText } from './records.ts'
 

@@ -1,10 +1,11 @@
 /** Which records the agent believes: those that an agent could have written. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { aNode, anAddress, aRoute, macOf, primaryMac } from '../test/agent.fixture.ts'
+import { ownedNics } from '../backends/owned.ts'
 import { nodeAddressesOf } from '../observe/node-addresses.ts'
-import { ownedNics, unusableRecords } from './ownership.ts'
 import { hostPaths } from '../paths.ts'
+import { aNode, anAddress, aRoute, macOf, primaryMac } from '../test/agent.fixture.ts'
+import { unusableRecords } from './ownership.ts'
 import { parseRecord, readRecord } from './records.ts'
 
 const record = {

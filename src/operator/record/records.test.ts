@@ -8,6 +8,7 @@ import { silent } from '../../telemetry/log.ts'
 import type { DeliveredNode } from '../plan/observed-state.ts'
 import { aNic, aNode, aPort, me, observed, one, planNodes, storage, vm1 } from '../plan/plan.fixture.ts'
 import type { NodePlan, Plan } from '../plan/plan.ts'
+import type { Verdict } from '../plan/verdicts.ts'
 import { createRecords, type Recorder } from './records.ts'
 import type { ObjectVerdicts } from './verdict-changes.ts'
 

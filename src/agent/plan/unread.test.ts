@@ -1,11 +1,12 @@
 /** What another agent left and this one cannot read stops its NIC alone, or all of them, and nothing of it is changed. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { afterPlan, aNode, anInterface, changesOf, macOf, planOf, settingsFrom } from './agent.fixture.ts'
-import type { Unread } from './journal.ts'
-import type { Observed } from './observed.ts'
-import { recordPath } from './ownership.ts'
-import { hostPaths } from './paths.ts'
+import { hostPaths } from '../paths.ts'
+import type { Unread } from '../state/change-keys.ts'
+import type { Observed } from '../state/observed.ts'
+import { recordPath } from '../state/ownership.ts'
+import { afterPlan, aNode, anInterface, changesOf, macOf, planOf, settingsFrom } from '../test/agent.fixture.ts'
 import { type Plan, planRun } from './plan.ts'
 
 const both = [anInterface(0), anInterface(1)]

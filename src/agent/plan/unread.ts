@@ -3,13 +3,14 @@
  *
  * Pure. Nothing of that NIC is changed and the file stays (docs/decisions/0146-contract-of-a-node.md).
  */
-import type { Unread } from './journal.ts'
-import { nodeRecordPath } from './node-files.ts'
-import type { Observed } from './observed.ts'
-import { isForeign, recordPath } from './ownership.ts'
-import type { Paths } from './paths.ts'
+
+import type { Paths } from '../paths.ts'
+import type { Unread } from '../state/change-keys.ts'
+import { nodeRecordPath } from '../state/node-files.ts'
+import type { Observed } from '../state/observed.ts'
+import { isForeign, recordPath } from '../state/ownership.ts'
+import { readNodeRecord, readRecord } from '../state/records.ts'
 import type { Refusal } from './preflight.ts'
-import { readNodeRecord, readRecord } from './records.ts'
 
 export interface UnreadInput {
   observed: Pick<Observed, 'files'>

@@ -4,9 +4,17 @@
  *
  * Pure. A kind or a key without its line here does not compile.
  */
-import { isJsonObject } from '../contract/json.ts'
+import { isJsonObject } from '../../contract/json.ts'
 import type { AddressSpec, Change, RouteSpec, RuleSpec } from './change.ts'
 import type { FileState } from './observed.ts'
+
+/** What this agent cannot read of the files of another one. */
+export interface Unread {
+  /** Undefined: it stops all NICs. */
+  macAddress?: string
+  /** The file, and what is unknown in it. */
+  message: string
+}
 
 type KeysOf<T> = { [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? 'optional' : 'required' }
 type Keys = Readonly<Record<string, 'optional' | 'required'>>

@@ -1,5 +1,5 @@
 /**
- * Decodes the protobuf bodies that kubectl sends since 1.31 for `create KIND NAME` and `auth can-i`: it has no fallback to JSON.
+ * Decodes the protobuf bodies that kubectl sends since 1.32 for `create KIND NAME` and `auth can-i`: it has no fallback to JSON.
  * An unknown field is rejected with its number, never dropped.
  */
 import { Buffer } from 'node:buffer'
@@ -31,6 +31,8 @@ const messages: Record<string, string> = {
   SelfSubjectRulesReview: 'metadata:ObjectMeta spec:RulesSpec -',
   RulesSpec: 'namespace',
   SelfSubjectReview: 'metadata:ObjectMeta -',
+  TokenRequest: 'metadata:ObjectMeta spec:TokenSpec -',
+  TokenSpec: 'audiences:string[] - - expirationSeconds:int',
 }
 
 const magic = Buffer.from('k8s\0')
@@ -65,7 +67,7 @@ function decode(bytes: Buffer, type: string): Fields {
 }
 
 function single(value: Value, type: string): unknown {
-  if (typeof value === 'bigint') return value === 1n
+  if (typeof value === 'bigint') return type === 'bool' ? value === 1n : Number(value)
   if (type === 'string') return value.toString()
   return type === 'bytes' ? value.toString('base64') : decode(value, type)
 }

@@ -58,6 +58,7 @@ export function changeCases(session: () => KubectlSession): void {
     )
     assert.match(await create('secret', 'generic', 's1', '--from-literal=a=b'), /created/)
     assert.match(await create('serviceaccount', 'sa1'), /created/)
+    assert.match(await create('token', 'sa1', '--duration=1h', '--audience=multinic'), /^ey[\w-]+\.[\w-]+\.[\w-]+$/)
     assert.match(await k('get', 'configmap,secret', '-n', namespace), /secret\/s1 /)
     assert.match(await k('describe', 'secret', 's1', '-n', namespace), /a: +1 bytes/)
     assert.match(await k('describe', 'ns', namespace), /Status: +Active/)

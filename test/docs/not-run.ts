@@ -91,6 +91,10 @@ export const untestedCommands: readonly UntestedCommands[] = [
     reason: 'Boots dozens of virtual machines. .ci/run runs five of the cases.',
   },
   {
+    begin: ['make judge'],
+    reason: 'Takes minutes. test/judge/judge.test.ts runs it with few operations.',
+  },
+  {
     begin: ['make flaky', 'make nightly'],
     reason: 'Takes hours. scripts/changed-tests.test.ts and scripts/nightly.test.ts test what they run.',
   },

@@ -44,6 +44,7 @@ const env = pick<Record<string, string>>([
 ])
 
 const all = new Map<string, Namespace>()
+const primary = 'fa:16:3e:ff:00:00'
 let sent: Sent[] = []
 let [generation, boots] = [0, 0]
 let namespace = boot()
@@ -54,7 +55,7 @@ function boot(): Namespace {
   const next = createNamespace('node')
   all.set('node', next).set('others', createNamespace('others'))
   const ip = (line: string) => runIp(all, next, ['-batch', '-'], [line])
-  plug(next, 'fa:16:3e:ff:00:00', '10.0.0.1/24')
+  plug(next, primary, '10.0.0.1/24')
   for (const line of [
     'link set dev ens3 up',
     'address add 10.0.0.10/24 dev ens3',
@@ -68,7 +69,8 @@ function boot(): Namespace {
 
 function plug(node: Namespace, macAddress: string, gateway: string): void {
   const others = all.get('others') as Namespace
-  const device = addDevice(node, { name: `ens${node.nextIndex + 1}`, kind: 'veth', macAddress, mtu: 1500 })
+  const name = macAddress === primary ? 'ens3' : `enp${node.nextIndex}s0`
+  const device = addDevice(node, { name, kind: 'veth', macAddress, mtu: 1500 })
   const peer = addDevice(others, {
     name: `p${others.nextIndex}`,
     kind: 'veth',
@@ -216,7 +218,8 @@ const operations: Operations = {
       const macAddress = macOf(below(5))
       const found = namespace.devices.find(device => device.macAddress === macAddress)
       if (found) removeDevice(found)
-      else plugNumber(namespace, macAddress)
+      else if (namespace.devices.every(({ name }) => name !== `enp${namespace.nextIndex}s0`))
+        plugNumber(namespace, macAddress)
     },
   ],
   drift: [

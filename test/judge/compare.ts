@@ -31,6 +31,8 @@ export interface Difference {
 }
 
 const maxText = 400
+/** Of a long text, what is shown before the difference. */
+const context = 80
 
 export function compare(was: readonly Step[], is: readonly Step[], accepted: readonly Accepted[] = []): Difference[] {
   const found: Difference[] = []
@@ -99,21 +101,38 @@ function recordsIn(body: string): [object: string, line: string][] {
   ].map(([object, line]) => [object, line])
 }
 
-/** Without the lines that both begin or end with. */
+/** Without the longest common sequence of lines. */
 function differing(was: readonly string[], is: readonly string[]): [string | undefined, string | undefined][] {
-  let [from, end] = [0, 0]
-  const shorter = Math.min(was.length, is.length)
-  while (from < shorter && was[from] === is[from]) from++
-  while (end < shorter - from && was.at(-1 - end) === is.at(-1 - end)) end++
-  const [former, current] = [was.slice(from, was.length - end), is.slice(from, is.length - end)]
-  return Array.from({ length: Math.max(former.length, current.length) }, (_, at) => [former[at], current[at]])
+  const common = Array.from({ length: was.length + 1 }, () => new Array<number>(is.length + 1).fill(0))
+  const at = (i: number, j: number) => common[i]?.[j] ?? 0
+  for (let i = was.length - 1; i >= 0; i--)
+    for (let j = is.length - 1; j >= 0; j--)
+      (common[i] as number[])[j] = was[i] === is[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
+  const pairs: [string | undefined, string | undefined][] = []
+  let [i, j, removed, added] = [0, 0, [] as string[], [] as string[]]
+  const end = () => {
+    const length = Math.max(removed.length, added.length)
+    for (let index = 0; index < length; index++) pairs.push([removed[index], added[index]])
+    removed = []
+    added = []
+  }
+  while (i < was.length || j < is.length) {
+    if (i < was.length && was[i] === is[j]) {
+      end()
+      i++
+      j++
+    } else if (j >= is.length || (i < was.length && at(i + 1, j) >= at(i, j + 1))) removed.push(was[i++] ?? '')
+    else added.push(is[j++] ?? '')
+  }
+  end()
+  return pairs
 }
 
 function changes(was: string | undefined, is: string | undefined): string {
   const [before, after] = [parsed(was), parsed(is)]
   const fields = before && after && before.head === after.head ? fieldChanges(before.body, after.body) : []
   if (fields.length > 0) return fields.slice(0, 8).join('\n')
-  return `  was: ${short(was ?? 'nothing')}\n  is:  ${short(is ?? 'nothing')}`
+  return `  was: ${excerpt(was, is)}\n  is:  ${excerpt(is, was)}`
 }
 
 function parsed(line: string | undefined): { head: string; body: unknown } | undefined {
@@ -127,14 +146,20 @@ function parsed(line: string | undefined): { head: string; body: unknown } | und
 
 function fieldChanges(was: unknown, is: unknown, path = ''): string[] {
   if (JSON.stringify(was) === JSON.stringify(is)) return []
-  if (typeof was !== 'object' || typeof is !== 'object' || !was || !is)
-    return [`  ${path}: ${short(JSON.stringify(was) ?? 'nothing')} → ${short(JSON.stringify(is) ?? 'nothing')}`]
+  if (typeof was !== 'object' || typeof is !== 'object' || !was || !is) {
+    const [before, after] = [JSON.stringify(was), JSON.stringify(is)]
+    return [`  ${path}: ${excerpt(before, after)} → ${excerpt(after, before)}`]
+  }
   const [before, after] = [was as Record<string, unknown>, is as Record<string, unknown>]
   const keys = new Set([...Object.keys(before), ...Object.keys(after)])
   const found = [...keys].flatMap(key => fieldChanges(before[key], after[key], path ? `${path}.${key}` : key))
   return found.length > 0 ? found : [`  ${path}: another order of fields`]
 }
 
-function short(text: string): string {
-  return text.length > maxText ? `${text.slice(0, maxText)}…` : text
+/** Of a long text, what begins to differ from the other one. */
+function excerpt(text = 'nothing', other = ''): string {
+  let from = 0
+  while (from < text.length && text[from] === other[from]) from++
+  const start = text.length > maxText ? Math.max(0, from - context) : 0
+  return `${start > 0 ? '…' : ''}${text.slice(start, start + maxText)}${text.length > start + maxText ? '…' : ''}`
 }

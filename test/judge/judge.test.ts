@@ -71,6 +71,11 @@ const cases: Record<string, [was: Sent[], is: Sent[], differences: number]> = {
     [write('/b', 2), write('/a', 1)],
     0,
   ],
+  'a write in between does not move the others': [
+    [write('/a', 1), write('/a', 2), write('/a', 3)],
+    [write('/a', 1), write('/a', 4), write('/a', 2), write('/a', 5)],
+    2,
+  ],
   'a write that is repeated counts': [[write('/a', 1)], [write('/a', 1), write('/a', 1)], 1],
   'a read that is repeated does not': [[read], [read, read], 0],
   'a read that is missing counts': [[read], [], 1],

@@ -41,6 +41,7 @@ export async function judge({
 }: Trial): Promise<Difference[]> {
   const dir = await mkdtemp(join(tmpdir(), 'multinic-judged-'))
   const found: Difference[] = []
+  const started: Promise<unknown>[] = []
   try {
     const trials = parts.flatMap(part => seeds.map(seed => ({ part, seed })))
     const limit = limited(jobs ?? availableParallelism())
@@ -49,6 +50,7 @@ export async function judge({
         limit(() => played(part, [root, String(seed), String(operations), join(dir, `${part}-${seed}-${side}.json`)])),
       )
       const result = Promise.all(sides)
+      started.push(...sides)
       result.catch(() => {})
       return { part, seed, result }
     })
@@ -60,6 +62,8 @@ export async function judge({
     }
     return found
   } finally {
+    // Others still play when one cannot.
+    await Promise.allSettled(started)
     await rm(dir, { recursive: true, force: true })
   }
 }

@@ -9,14 +9,11 @@ import { dirname, join, parse } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { buildWeb } from '../web/build.ts'
-import { withCompiledCode } from './code-cache.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 export async function buildAgent(outfile: string): Promise<string[]> {
-  const packages = await bundle(['src/agent/entry.ts'], 'cjs', { outfile, minify: true })
-  withCompiledCode(outfile)
-  return packages
+  return bundle(['src/agent/entry.ts'], 'cjs', { outfile, minify: true })
 }
 
 /**

@@ -54,7 +54,7 @@ function systemTools(used: readonly ImageName[]): string[] {
 }
 
 function stages(name: ImageName, images: readonly string[]): string[] {
-  const { starts, entrypoint, entrypoints = {}, environment, user, title }: Recipe = recipes[name]
+  const { starts, entrypoint, environment, user, title }: Recipe = recipes[name]
   const ownImages = images.filter(image => starts[image])
   return [
     '',
@@ -66,9 +66,7 @@ function stages(name: ImageName, images: readonly string[]): string[] {
     `ENTRYPOINT ${JSON.stringify(entrypoint)}`,
     ...ownImages.flatMap(image => {
       const cmd = starts[image] ?? []
-      if (targetOf(image) === name) return []
-      const otherwise = entrypoints[image] ? [`ENTRYPOINT ${JSON.stringify(entrypoints[image])}`] : []
-      return ['', `FROM ${name} AS ${targetOf(image)}`, ...otherwise, `CMD ${JSON.stringify(cmd)}`]
+      return targetOf(image) === name ? [] : ['', `FROM ${name} AS ${targetOf(image)}`, `CMD ${JSON.stringify(cmd)}`]
     }),
   ]
 }

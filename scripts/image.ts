@@ -25,8 +25,6 @@ export interface Recipe {
   /** The command (CMD) of each image. */
   starts: Record<string, string[]>
   entrypoint: readonly string[]
-  /** Images with another entrypoint. */
-  entrypoints?: Readonly<Record<string, readonly string[]>>
   environment?: Readonly<Record<string, string>>
   user?: string
   /** System programs besides Node, by path in the image. */
@@ -36,21 +34,6 @@ export interface Recipe {
 }
 
 const program = '/opt/multinic/multinic.mjs'
-/**
- * A small young generation: otherwise a POST of 1,000 nodes leaves the process with twice the memory that it needs. V8 compiles
- * the WebAssembly of undici once: the second time takes more memory than its code is worth.
- */
-const node = ['/usr/bin/node', '--max-semi-space-size=2', '--liftoff-only']
-/** A collection of a process at rest halves the young generation, and heap.ts does not let it grow again. */
-const keptYoung = '--min-semi-space-size=2'
-/**
- * Each thread that helps with a collection keeps memory of its own, also in the small young generation. The last compiler of V8
- * takes a processor and memory from a sync, and pays off only with many thousands of VMs: it waits ten times as long.
- */
-const smallHeap = [...node, '--v8-pool-size=1', '--no-parallel-scavenge', '--invocation-count-for-turbofan=30000']
-/** Without an initial size, V8 collects the heap of a first sync four times before it is as large as it has to be. heap.ts limits it. */
-const firstSyncMiB = 48
-
 export const recipes = {
   services: {
     title: 'MultiNIC services: operator, Viola API, controller, inventory and CLI',
@@ -63,15 +46,9 @@ export const recipes = {
       'multinic-inventory': ['inventory'],
       multinic: [],
     },
-    entrypoint: [...node, '--optimize-for-size', program],
-    // The operator and the controller limit their heaps themselves (src/runtime/heap.ts); optimizing for size slows them down.
-    entrypoints: {
-      'multinic-operator': [...smallHeap, keptYoung, `--initial-old-space-size=${firstSyncMiB}`, program],
-      'multinic-controller': [...smallHeap, program],
-    },
-    // By default every thread of Node has its own malloc arena and returns little of it; large bodies, which arrive in pieces
-    // of up to 64 KiB, fragment it.
-    environment: { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '16384' },
+    entrypoint: ['/usr/bin/node', '--max-semi-space-size=4', program],
+    // Each thread of Node has a malloc arena of its own, and large bodies, which arrive in pieces of up to 64 KiB, fragment them.
+    environment: { GLIBC_TUNABLES: 'glibc.malloc.arena_max=2:glibc.malloc.mmap_threshold=16384' },
     user: '65532:65532',
     system: {},
     own: async work => {
@@ -133,7 +110,7 @@ export interface Built {
 
 export async function buildImage(image: ImageName, out: string, options: BuildOptions = {}): Promise<Built> {
   const { compress = true, tags = ['dev'], architecture = thisArchitecture() } = options
-  const { starts, environment, title, user }: Recipe = recipes[image]
+  const { starts, entrypoint, environment, title, user }: Recipe = recipes[image]
   const labels = {
     'org.opencontainers.image.title': title,
     'org.opencontainers.image.version': version,
@@ -141,7 +118,7 @@ export async function buildImage(image: ImageName, out: string, options: BuildOp
   }
   const images = Object.entries(starts).map(([name, cmd]): Image => {
     const more = { ...(cmd.length > 0 && { cmd }), ...(user && { user }), ...(environment && { environment }) }
-    return { names: tags.map(tag => `${name}:${tag}`), entrypoint: entrypointOf(image, name), labels, ...more }
+    return { names: tags.map(tag => `${name}:${tag}`), entrypoint, labels, ...more }
   })
   return withContents(image, options, async ({ files, ...contents }) => {
     const digests = await writeArchive({ images, files, architecture, compress, out })
@@ -150,12 +127,6 @@ export async function buildImage(image: ImageName, out: string, options: BuildOp
       digests: Object.fromEntries(Object.keys(starts).map((name, at) => [name, digests[at] ?? ''])),
     }
   })
-}
-
-/** Entrypoint of an image by its name. */
-export function entrypointOf(image: ImageName, name: string): readonly string[] {
-  const { entrypoint, entrypoints = {} }: Recipe = recipes[image]
-  return entrypoints[name] ?? entrypoint
 }
 
 export async function buildRoot(image: ImageName, dir: string, options: BuildOptions = {}): Promise<void> {

@@ -20,13 +20,7 @@ const directory = (key: string) => join(checkout, 'node_modules', `${bundlePrefi
 
 const sources = [
   ...['src/**/*.ts', 'sandbox/**/*.ts', 'web/**/*.{ts,tsx,css,html}'],
-  ...[
-    'scripts/build.ts',
-    'scripts/code-cache.ts',
-    'scripts/sandbox-bundle.ts',
-    'scripts/warm-up.ts',
-    'package-lock.json',
-  ],
+  ...['scripts/build.ts', 'scripts/sandbox-bundle.ts', 'package-lock.json'],
 ]
 
 /** Unused bundles are removed after this time: a running process may still load files of them. */

@@ -18,20 +18,11 @@ export const sandboxNamespace = 'multinic-system'
 export const sandboxProviderName = 'Sandbox'
 export const agentImage = 'multinic-agent:sandbox'
 
-/**
- * For processes that mostly wait: V8 collects garbage before it grows the heap, and does not optimise the WebAssembly of the
- * undici parser.
- */
-const smallHeap = [
-  ...['--max-semi-space-size=1', '--semi-space-growth-factor=1', '--heap-growing-percent=20'],
-  '--liftoff-only',
-]
-
 /** Runs one command of the program. The compile cache halves the start time of the next process. */
 export function programCommand(program: string, ...args: string[]): Pick<Component, 'command' | 'env'> {
   const cache = environment()['NODE_COMPILE_CACHE'] ?? join(checkout, 'node_modules/.cache/compiled')
   return {
-    command: [process.execPath, '--disable-warning=ExperimentalWarning', ...smallHeap, program, ...args],
+    command: [process.execPath, '--disable-warning=ExperimentalWarning', '--max-semi-space-size=4', program, ...args],
     // By default glibc keeps a heap per thread.
     env: { NODE_COMPILE_CACHE: cache, MALLOC_ARENA_MAX: '1' },
   }

@@ -8,16 +8,12 @@ import { programLanguage } from '../cli/program.ts'
 import type { OperatorApiDeps } from '../operator/app.ts'
 import { emptyCoreDumps } from '../runtime/core-dump.ts'
 import { environment } from '../runtime/env.ts'
-import { collectInSmallSteps, collectStartup, keepHeapSmall } from '../runtime/heap.ts'
 import type { Access } from '../server/access.ts'
 import { createLog, type Level, type Log } from '../telemetry/log.ts'
 
 export function addComponentCommands(program: Command): void {
   const { help } = messagesIn(programLanguage())
   component(program, 'operator', help.operator, async context => {
-    keepHeapSmall()
-    // The first sync of 1,000 VMs fills it.
-    collectInSmallSteps(36)
     const [{ runOperator }, { serveOperatorApi }, { startInventory }] = await Promise.all([
       import('../operator/main.ts'),
       import('../operator/app.ts'),
@@ -29,7 +25,6 @@ export function addComponentCommands(program: Command): void {
     const inventory = elsewhere ? undefined : await startInventory({ ...context, addRoutes })
     const onApi = (it: OperatorApiDeps) => {
       answering = it
-      collectStartup()
     }
     try {
       await runOperator({ ...context, onApi, ...(inventory ? { recorder: inventory.recorder } : {}) })
@@ -37,15 +32,10 @@ export function addComponentCommands(program: Command): void {
       await inventory?.close()
     }
   })
-  component(program, 'viola', help.viola, async context => {
-    keepHeapSmall()
-    await (await import('../viola/main.ts')).runViola(context)
-  })
-  component(program, 'controller', help.controller, async context => {
-    keepHeapSmall()
-    collectInSmallSteps()
-    await (await import('../controller/main.ts')).runNodeController(context)
-  })
+  component(program, 'viola', help.viola, async context => (await import('../viola/main.ts')).runViola(context))
+  component(program, 'controller', help.controller, async context =>
+    (await import('../controller/main.ts')).runNodeController(context),
+  )
   component(program, 'inventory', help.inventoryServer, async context =>
     (await import('../inventory/main.ts')).runInventory(context),
   )

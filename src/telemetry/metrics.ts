@@ -2,6 +2,7 @@
  * Prometheus metrics: one registry per component, so that components in one process do not mix. The metrics are those of
  * `contract/metrics.ts`, all exposed from the start. Only this file imports the client library.
  */
+import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import {
   type Metric,
@@ -12,7 +13,6 @@ import {
   metricCatalogue,
   processMetrics,
 } from '../contract/metrics.ts'
-import { onCollection } from '../runtime/heap.ts'
 
 /** Labels are required exactly if the metric has some. */
 type Labelled<P extends MetricComponent, N> = keyof MetricLabels<P, N> extends never
@@ -85,6 +85,12 @@ function addProcessMetrics(register: Registry): void {
 }
 
 const collectionsName = 'nodejs_gc_duration_seconds'
+const collectionKinds = new Map([
+  [constants.NODE_PERFORMANCE_GC_MAJOR, 'major'],
+  [constants.NODE_PERFORMANCE_GC_MINOR, 'minor'],
+  [constants.NODE_PERFORMANCE_GC_INCREMENTAL, 'incremental'],
+  [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
+])
 
 /** The library counts only the first of the collections that Node reports together. */
 function addCollections(register: Registry): void {
@@ -92,5 +98,9 @@ function addCollections(register: Registry): void {
   const help = processMetrics[collectionsName]?.help ?? ''
   const buckets = [0.001, 0.01, 0.1, 1, 2, 5]
   const times = new Histogram({ name: collectionsName, help, labelNames: ['kind'], buckets, registers: [register] })
-  onCollection((kind, seconds) => times.observe({ kind }, seconds))
+  const observer = new PerformanceObserver(list => {
+    for (const { detail, duration } of list.getEntries() as (PerformanceEntry & { detail: { kind: number } })[])
+      times.observe({ kind: collectionKinds.get(detail.kind) ?? 'other' }, duration / 1_000)
+  })
+  observer.observe({ entryTypes: ['gc'] })
 }

@@ -211,7 +211,7 @@ async function startController(real: RealController, tracing: Record<string, str
   const { kubeconfig } = await real.install(namespace)
   const program = join(real.cp.dir, 'multinic.mjs')
   await buildProgram(program)
-  const { flags, environment } = asDeployed('controller')
+  const { flags, environment } = asDeployed
   return real.startProcess(
     'controller',
     {

@@ -3,23 +3,12 @@
  */
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { entrypointOf, recipes } from '../../scripts/image.ts'
+import { recipes } from '../../scripts/image.ts'
 import type { MemoryLimit } from '../rigs/memory-limit.ts'
 
-const images = {
-  operator: 'multinic-operator',
-  viola: 'multinic-viola',
-  inventory: 'multinic-inventory',
-  controller: 'multinic-controller',
-}
-
-/** The Node flags and the environment of the image of a component. */
-export function asDeployed(component: keyof typeof images): {
-  flags: readonly string[]
-  environment: Record<string, string>
-} {
-  return { flags: entrypointOf('services', images[component]).slice(1, -1), environment: recipes.services.environment }
-}
+const { entrypoint, environment } = recipes.services
+/** The Node options and the environment of the image of the components. */
+export const asDeployed = { flags: entrypoint.slice(1, -1), environment }
 
 export interface RunningComponent extends AsyncDisposable {
   url: string
@@ -43,8 +32,7 @@ export async function startComponent(
   env: Record<string, string>,
   limit: Pick<MemoryLimit, 'command'> = { command: command => [...command] },
 ): Promise<RunningComponent> {
-  const { flags, environment } = asDeployed(component)
-  const [file = '', ...args] = limit.command([process.execPath, ...flags, program, component])
+  const [file = '', ...args] = limit.command([process.execPath, ...asDeployed.flags, program, component])
   const child = spawn(file, args, { env: { ...environment, ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
   const end = new AbortController()
   let lastLine = ''

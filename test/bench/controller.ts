@@ -247,7 +247,7 @@ async function startController(
   env: Record<string, string> = {},
 ): Promise<Daemon> {
   const { namespace, kubeconfig } = target
-  const { flags, environment } = asDeployed('controller')
+  const { flags, environment } = asDeployed
   const daemon = real.startProcess(
     namespace,
     {

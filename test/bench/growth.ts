@@ -154,7 +154,7 @@ async function violaWith(cp: ControlPlane, size: number): Promise<Grown> {
 async function controllerWith(real: RealController, program: string, size: number): Promise<Grown> {
   const namespace = `growth-${size}`
   const { kubeconfig } = await real.install(namespace)
-  const { flags, environment } = asDeployed('controller')
+  const { flags, environment } = asDeployed
   const daemon = real.startProcess(
     namespace,
     {

@@ -54,7 +54,7 @@ export async function startReplica(
 ): Promise<SoakReplica> {
   const component = componentOf(name)
   const log = join(dir, `${name}.log`)
-  const { flags, environment } = asDeployed(component)
+  const { flags, environment } = asDeployed
   const dispatcher = new Agent({ headersTimeout: 60_000, ...(ca && { connect: { ca } }) })
   const fetchText = async (path: string) => {
     const { statusCode, body } = await request(`${ca ? 'https' : 'http'}://${address}${path}`, { dispatcher })

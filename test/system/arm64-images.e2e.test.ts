@@ -6,7 +6,7 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
-import { buildRoot, entrypointOf, recipes } from '../../scripts/image.ts'
+import { buildRoot, recipes } from '../../scripts/image.ts'
 import { rootFor } from '../../scripts/images.ts'
 import { type ControlPlane, startControlPlane } from '../rigs/kubernetes/rig.ts'
 import { run, startDaemon, waitForAnswer } from '../rigs/process.ts'
@@ -47,16 +47,16 @@ async function prepare(image: keyof typeof recipes): Promise<void> {
   await run('chmod', ['-R', 'a+rwX', join(root, 'data'), join(root, 'var')])
 }
 
-function commandOf(image: keyof typeof recipes, name: string, args: readonly string[]): string[] {
+function commandOf(image: keyof typeof recipes, args: readonly string[]): string[] {
   const user = 'user' in recipes[image] ? [`--userspec=${recipes[image].user}`] : []
-  return ['chroot', ...user, rootOf(image), '/emulator', ...entrypointOf(image, name), ...args]
+  return ['chroot', ...user, rootOf(image), '/emulator', ...recipes[image].entrypoint, ...args]
 }
 
 for (const [name, args] of Object.entries(recipes.services.starts)) {
   const service = imageServices[name]
   if (!service) continue
   test(`${name} starts from its image for arm64 and answers`, async t => {
-    const [program = '', ...rest] = commandOf('services', name, args)
+    const [program = '', ...rest] = commandOf('services', args)
     const env = {
       KUBECONFIG: '/data/kubeconfig',
       POD_NAMESPACE: namespace,
@@ -72,12 +72,12 @@ for (const [name, args] of Object.entries(recipes.services.starts)) {
 }
 
 test('the CLI runs from its image for arm64', async () => {
-  const [program = '', ...rest] = commandOf('services', 'multinic', ['--help'])
+  const [program = '', ...rest] = commandOf('services', ['--help'])
   assert.match((await run(program, rest)).stdout, /Usage: multinic/)
 })
 
 test('the agent starts from its image for arm64, and reports that it has no input', async () => {
-  const [program = '', ...rest] = commandOf('agent', 'multinic-agent', [])
+  const [program = '', ...rest] = commandOf('agent', [])
   await run(program, rest)
   assert.match(await readFile(join(rootOf('agent'), 'dev/termination-log'), 'utf8'), /MULTINIC_INPUT/)
 })

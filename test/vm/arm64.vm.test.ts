@@ -6,7 +6,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { request } from 'undici'
-import { buildRoot, entrypointOf, recipes } from '../../scripts/image.ts'
+import { buildRoot, recipes } from '../../scripts/image.ts'
 import { rootFor } from '../../scripts/images.ts'
 import { type Guest, primaryAddress, startGuest } from '../rigs/vm/rig.ts'
 import { eventually } from '../support/eventually.ts'
@@ -53,7 +53,7 @@ test('arm64: every image starts', async t => {
 
   for (const [name, args] of Object.entries(recipes.services.starts)) {
     const service = imageServices[name]
-    const command = ['chroot', `--userspec=${user}`, root, ...entrypointOf('services', name), ...args]
+    const command = ['chroot', `--userspec=${user}`, root, ...recipes.services.entrypoint, ...args]
     if (service) {
       const env = {
         ...recipes.services.environment,

@@ -4,7 +4,7 @@
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildRoot, entrypointOf } from '../../../scripts/image.ts'
+import { buildRoot, recipes } from '../../../scripts/image.ts'
 import { rootFor } from '../../../scripts/images.ts'
 import { type AgentReport, agentReport } from '../../../src/contract/agent-report.ts'
 import type { WireInterface } from '../../../src/contract/interfaces.ts'
@@ -160,7 +160,7 @@ function containerConfig(
     ociVersion: '1.0.2',
     process: {
       user: { uid: securityContext['runAsUser'], gid: securityContext['runAsGroup'] },
-      args: entrypointOf('agent', 'multinic-agent'),
+      args: recipes.agent.entrypoint,
       env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin', ...env.map(({ name, value }) => `${name}=${value}`)],
       cwd: '/',
       capabilities: { bounding: capabilities, effective: capabilities, permitted: capabilities },

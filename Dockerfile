@@ -22,13 +22,12 @@ ENTRYPOINT ["/usr/bin/node","/agent.cjs"]
 
 FROM scratch AS services
 COPY --from=build /out/services/ /
-ENV PATH=/usr/sbin:/usr/bin:/sbin:/bin MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=16384
+ENV PATH=/usr/sbin:/usr/bin:/sbin:/bin GLIBC_TUNABLES=glibc.malloc.arena_max=2:glibc.malloc.mmap_threshold=16384
 LABEL org.opencontainers.image.title="MultiNIC services: operator, Viola API, controller, inventory and CLI" org.opencontainers.image.licenses="Apache-2.0"
 USER 65532:65532
-ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--optimize-for-size","/opt/multinic/multinic.mjs"]
+ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=4","/opt/multinic/multinic.mjs"]
 
 FROM services AS controller
-ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--v8-pool-size=1","--no-parallel-scavenge","--invocation-count-for-turbofan=30000","/opt/multinic/multinic.mjs"]
 CMD ["controller"]
 
 FROM services AS viola
@@ -38,5 +37,4 @@ FROM services AS inventory
 CMD ["inventory"]
 
 FROM services AS operator
-ENTRYPOINT ["/usr/bin/node","--max-semi-space-size=2","--liftoff-only","--v8-pool-size=1","--no-parallel-scavenge","--invocation-count-for-turbofan=30000","--min-semi-space-size=2","--initial-old-space-size=48","/opt/multinic/multinic.mjs"]
 CMD ["operator"]

@@ -7,7 +7,7 @@
 import { chmodSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, parse } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type BuildOptions, build, type Plugin } from 'esbuild'
+import { type BuildOptions, build } from 'esbuild'
 import { buildWeb } from '../web/build.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -28,7 +28,6 @@ export async function buildProgram(outfile: string): Promise<string[]> {
     outExtension: { '.js': '.mjs' },
     splitting: true,
     chunkNames: `${name}-[hash]`,
-    plugins: [clientsOfUndici],
     external: unusedByFastify,
   })
 }
@@ -42,63 +41,21 @@ export function programParts(outfile: string): string[] {
   return globSync(`${name}-*.mjs`, { cwd: dir }).sort()
 }
 
+/** undici refers to these functions when it loads. The CLI calls none of them. */
+const missingInNode20 = [
+  "require('node:zlib').createZstdDecompress ??= function () {}",
+  "require('node:worker_threads').markAsUncloneable ??= function () {}",
+].join(';')
+
 /** The CLI: an executable file for Node 20 and later that works in any directory and under any name. */
 export async function buildCli(outfile: string): Promise<string[]> {
   const packages = await bundle(['src/cli/entry.ts'], 'cjs', {
     outfile,
     target: 'node20.11',
-    banner: { js: '#!/usr/bin/env node' },
-    plugins: [clientsOfUndici],
+    banner: { js: `#!/usr/bin/env node\n'use strict';${missingInNode20}` },
   })
   chmodSync(outfile, 0o755)
   return packages
-}
-
-/**
- * The index of undici loads fetch, caches and mocks, which nothing here uses: 4 MiB of memory. It also needs zstd, which Node
- * 20 does not have. The modules of its clients do not. Only a port-forward needs a WebSocket.
- */
-const clientsOfUndici: Plugin = {
-  name: 'clients-of-undici',
-  setup(esbuild) {
-    const clients = {
-      Agent: 'agent',
-      Pool: 'pool',
-      ProxyAgent: 'proxy-agent',
-      EnvHttpProxyAgent: 'env-http-proxy-agent',
-    }
-    // ES modules: the build fails if our code imports anything else.
-    const modules: Record<string, string[]> = {
-      clients: [
-        "import api from 'undici/lib/api/index.js'",
-        "import { parseURL } from 'undici/lib/core/util.js'",
-        "import Dispatcher from 'undici/lib/dispatcher/dispatcher.js'",
-        "import { getGlobalDispatcher } from 'undici/lib/global.js'",
-        'Object.assign(Dispatcher.prototype, api)',
-        ...Object.entries(clients).map(
-          ([name, file]) => `export { default as ${name} } from 'undici/lib/dispatcher/${file}.js'`,
-        ),
-        'export const request = (url, { dispatcher = getGlobalDispatcher(), ...options }) => {',
-        '  const { origin, pathname, search } = parseURL(url)',
-        '  return api.request.call(dispatcher, { ...options, origin, path: pathname + search })',
-        '}',
-      ],
-      websocket: [
-        "import { webidl } from 'undici/lib/web/webidl/index.js'",
-        "export { WebSocket } from 'undici/lib/web/websocket/websocket.js'",
-        // Node 20 cannot mark objects, and nothing here clones one.
-        'webidl.util.markAsUncloneable ??= () => {}',
-      ],
-    }
-    esbuild.onResolve({ filter: /^undici$/ }, ({ importer }) => ({
-      path: importer.endsWith('/src/kube/port-forward.ts') ? 'websocket' : 'clients',
-      namespace: 'undici',
-    }))
-    esbuild.onLoad({ filter: /.*/, namespace: 'undici' }, ({ path }) => ({
-      contents: modules[path]?.join('\n') ?? '',
-      resolveDir: root,
-    }))
-  },
 }
 
 /** Returns the packages in the bundle. Throws if it contains code of the sandbox, the tests or the scripts. */

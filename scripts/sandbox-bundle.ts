@@ -2,7 +2,7 @@
  * Bundles the sandbox with code splitting, so that each command loads only its own code. The entry point is main.mjs.
  */
 import { join } from 'node:path'
-import { build, type Plugin } from 'esbuild'
+import { build } from 'esbuild'
 
 export async function buildSandbox(outdir: string): Promise<void> {
   await build({
@@ -19,19 +19,6 @@ export async function buildSandbox(outdir: string): Promise<void> {
     minifyWhitespace: true,
     external: ['esbuild', '../../scripts/*', '../../web/*'],
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
-    plugins: [clientsOfUndici],
     logLevel: 'error',
   })
-}
-
-/** The index of undici loads fetch, WebSockets, mocks and caches, which costs 7 MiB per process. We use only its clients. */
-const clientsOfUndici: Plugin = {
-  name: 'clients-of-undici',
-  setup(esbuild) {
-    esbuild.onResolve({ filter: /^\.\/lib\/(web|mock|cache|interceptor)\// }, ({ importer }) =>
-      importer.endsWith('/undici/index.js') ? { path: 'nothing', namespace: 'omitted' } : undefined,
-    )
-    const stub = 'module.exports = new Proxy(class {}, { get: of => of })'
-    esbuild.onLoad({ filter: /.*/, namespace: 'omitted' }, () => ({ contents: stub }))
-  },
 }

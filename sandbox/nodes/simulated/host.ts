@@ -50,7 +50,6 @@ export function simulatedHost({ all, namespace, mounts, listening }: SimulatedHo
   return {
     ip: async (args, lines = []) => runIp(all, namespace, args, lines),
     nft: async script => runNft(namespace, script),
-    ipSession: args => ({ query: async commands => runIp(all, namespace, args, commands), close() {} }),
     readFile,
     readValue(path) {
       // A simulated node has no sockets.

@@ -37,7 +37,6 @@ function kernel(refuses: Record<string, string>): { host: Host; done: string[] }
       done.push(...loaded.filter(line => !line.startsWith('table') || line.endsWith('{')).map(line => `nft ${line}`))
       return ok
     },
-    ipSession: unused,
     readFile: unused,
     readValue: unused,
     list: unused,

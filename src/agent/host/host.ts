@@ -1,7 +1,7 @@
 /**
  * The only file that accesses the kernel and the disk. All other files get it as a record of functions.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import {
   closeSync,
   fchmodSync,
@@ -23,7 +23,6 @@ import { connect, createServer } from 'node:net'
 import { dirname } from 'node:path'
 import type { Duplex } from 'node:stream'
 import type { FileState } from '../state/observed.ts'
-import { type IpSession, ipSession } from './ip-session.ts'
 
 export interface CommandResult {
   code: number
@@ -34,8 +33,6 @@ export interface CommandResult {
 export interface Host {
   /** Runs `ip` with the lines as standard input. */
   ip(args: readonly string[], lines?: readonly string[]): Promise<CommandResult>
-  /** Starts `ip -force -batch -` with the first query. */
-  ipSession(args: readonly string[]): IpSession
   /** Runs `nft -f -`. Fails like a command on a machine without nft. */
   nft(script: string): Promise<CommandResult>
   /** Undefined when the file does not exist. A file that is longer, by default than 1 MiB, is unreadable. */
@@ -83,7 +80,6 @@ export function kernelHost({ namespace }: { namespace?: string } = {}): Host {
   const inNamespace = (args: readonly string[]) => [...(namespace ? ['-n', namespace] : []), ...args]
   return {
     ip: (args, lines) => run('ip', inNamespace(args), lines),
-    ipSession: args => ipSession(() => spawn('ip', inNamespace(args)), commandTimeout),
     nft: script => runNft(script, namespace),
     readFile,
     readValue,

@@ -11,7 +11,7 @@ const links = [{ name: 'ens3', ifindex: 2 }] as unknown as ProbeOptions['links']
 const options: ProbeOptions = { timeout: 800, links, neighbours: [] }
 
 /** Every query takes this long; the neighbour replies to a probe at once, or never. */
-function slowHost(ms: number, replies: boolean): Pick<Host, 'ipSession' | 'monotonic' | 'sleep'> {
+function slowHost(ms: number, replies: boolean): Pick<Host, 'ip' | 'monotonic' | 'sleep'> {
   let now = 0
   let probed = false
   return {
@@ -19,16 +19,13 @@ function slowHost(ms: number, replies: boolean): Pick<Host, 'ipSession' | 'monot
     async sleep(passed) {
       now += passed
     },
-    ipSession: () => ({
-      async query(commands) {
-        now += ms
-        const entry = { dst: target.address, dev: 'ens3', lladdr: 'fa:16:3e:00:00:fe', state: ['REACHABLE'] }
-        const stdout = JSON.stringify(probed && replies ? [entry] : [])
-        if (commands.some(command => command.startsWith('neigh replace'))) probed = true
-        return { stdout, stderr: '' }
-      },
-      close() {},
-    }),
+    async ip(_args, commands = []) {
+      now += ms
+      const entry = { dst: target.address, dev: 'ens3', lladdr: 'fa:16:3e:00:00:fe', state: ['REACHABLE'] }
+      const stdout = JSON.stringify(probed && replies ? [entry] : [])
+      if (commands.some(command => command.startsWith('neigh replace'))) probed = true
+      return { code: 0, stdout, stderr: '' }
+    },
   }
 }
 

@@ -1,11 +1,10 @@
 /**
  * Probes whether a host replies for an address (ARP, NDP), using neighbour entries of the kernel (`ip neigh … use`): no raw
- * socket, and no capability beyond NET_ADMIN. One process asks for all targets and reads the entries of all, as often as
+ * socket, and no capability beyond NET_ADMIN. One process reads the entries of all targets and asks for all, as often as
  * needed.
  */
 import type { Host } from '../host/host.ts'
 import { readIpLists } from '../host/ip-read.ts'
-import type { IpSession } from '../host/ip-session.ts'
 import { type Link, type Neighbour, parseNeighbours } from '../state/observed.ts'
 
 export interface ProbeTarget {
@@ -42,32 +41,17 @@ export function targetKey({ ifindex, address }: ProbeTarget): string {
 export async function probeNeighbours(
   host: Host,
   targets: readonly ProbeTarget[],
-  options: ProbeOptions,
-): Promise<NeighbourReplies> {
-  // A static entry proves nothing and must not be changed.
-  const probed = targets.filter(target => !isStatic(entryOf(options.neighbours, target)))
-  if (probed.length === 0) return new Map()
-  const ip = host.ipSession(['-N', '-j', '-force', '-batch', '-'])
-  try {
-    return await probe(host, ip, probed, options)
-  } finally {
-    ip.close()
-  }
-}
-
-async function probe(
-  host: Host,
-  ip: IpSession,
-  targets: readonly ProbeTarget[],
   { timeout, links, neighbours, asked = [], silence = false }: ProbeOptions,
 ): Promise<NeighbourReplies> {
   const replies = new Map<string, string>()
   const waiting = new Set(asked.map(targetKey))
   let known = neighbours
-  let silent = targets
+  // A static entry proves nothing and must not be changed.
+  let silent = targets.filter(target => !isStatic(entryOf(neighbours, target)))
+  if (silent.length === 0) return replies
   const readAndAsk = async (asks: readonly ProbeTarget[]) => {
     const commands = asks.flatMap(target => askCommands(target, known))
-    known = parseNeighbours(await readThenRun(host, ip, commands), links)
+    known = parseNeighbours(await readThenRun(host, commands), links)
     for (const [key, macAddress] of repliesIn(
       known,
       silent.filter(target => waiting.has(targetKey(target))),
@@ -129,8 +113,8 @@ export function forgetCommands(targets: readonly ProbeTarget[]): string[] {
 }
 
 /** Reads the entries and then runs the commands. A list that is not whole is read again. */
-async function readThenRun(host: Host, ip: IpSession, commands: readonly string[]): Promise<unknown[]> {
-  const { stdout, stderr } = await ip.query(['neigh show', ...commands])
+async function readThenRun(host: Host, commands: readonly string[]): Promise<unknown[]> {
+  const { stdout, stderr } = await host.ip(['-N', '-j', '-force', '-batch', '-'], ['neigh show', ...commands])
   const [list] = stdout.split('\n')
   if (list?.endsWith(']') && !stderr.includes('Dump was interrupted')) return JSON.parse(list) as unknown[]
   const [items = []] = await readIpLists(host, ['neigh show'])

@@ -2,12 +2,11 @@
  * A shell script in place of `ip`, which changes what the agent asks or what it is told.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { endOfQuery } from '../../../src/agent/host/ip-session.ts'
 import type { RigNode } from './node.ts'
 
 /**
- * An environment in which `ip` is this shell script. `$real` is the real program, `$lines` are the commands of one batch or
- * query, and `nth 2` succeeds when it is called the second time. The process ends with the query; the agent starts another.
+ * An environment in which `ip` is this shell script. `$real` is the real program, `$lines` are the commands of one batch,
+ * and `nth 2` succeeds when it is called the second time.
  */
 export function ipWrapper(node: RigNode, script: string): Record<string, string> {
   const directory = node.path('bin')
@@ -16,7 +15,7 @@ export function ipWrapper(node: RigNode, script: string): Record<string, string>
 real=/sbin/ip
 nth() { echo >>"${directory}/calls"; [ $(wc -l <"${directory}/calls") = "$1" ]; }
 lines=
-case "$*" in *-batch*) lines=$(sed -n '/^${endOfQuery}$/q;p') ;; esac
+case "$*" in *-batch*) lines=$(cat) ;; esac
 ${script}
 if [ -n "$lines" ]; then echo "$lines" | exec $real "$@"; else exec $real "$@"; fi
 `

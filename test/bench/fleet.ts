@@ -12,7 +12,7 @@ import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
 import { bareWrites } from '../operator/bare-writes.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Bench, figure, memoryOf, percentile } from './figure.ts'
+import { type Bench, figure, memoryOf } from './figure.ts'
 import { must } from './operator.ts'
 import { startOperator, startStubs } from './stubbed-operator.ts'
 
@@ -27,18 +27,17 @@ export const bench: Bench = async report => {
     await buildProgram(program)
     for (const objects of [4, 40]) {
       const measured = await measureFleet(program, { vms, objects, writeMs })
-      const { deliveredMs, writesMs, idleMiB, maxMiB, failed, healthz } = measured
+      const { deliveredMs, writesMs, idleMiB, maxMiB, failed, healthz, metrics } = measured
       const size = objects === 4 ? vms : `${vms}_in_${objects}`
       const beforeFirst = { against: 'before the first object', reference: idleMiB }
-      const limit = { against: 'limit', reference: 500 }
+      const limit = { against: 'limit', reference: 150 }
       const all = { against: 'objects', reference: objects }
       const writes = { against: 'the writes of Viola', reference: writesMs }
-      report(figure(`operator.rss_mib_${size}`, maxMiB, 'MiB', beforeFirst, { atMost: 400 }))
+      report(figure(`operator.rss_mib_${size}`, maxMiB, 'MiB', beforeFirst, { atMost: 900 }))
       report(figure(`operator.delivery_ms_${size}`, deliveredMs, 'ms', writes, { atMostTimes: 1.3 }))
       report(figure(`operator.failed_syncs_${size}`, failed, 'syncs', all, { atMost: 0 }))
-      report(figure(`operator.healthz_max_ms_${size}`, Math.max(...healthz), 'ms', limit, { atMost: 500 }))
-      // A full garbage collection takes longer than with 5,000 VMs, for which the goal is 100 ms.
-      report(figure(`operator.healthz_p99_ms_${size}`, percentile(healthz, 0.99), 'ms', limit, { atMost: 250 }))
+      report(figure(`operator.healthz_max_ms_${size}`, Math.max(...healthz), 'ms', limit, { atMost: 150 }))
+      report(figure(`operator.metrics_max_ms_${size}`, Math.max(...metrics), 'ms', limit, { atMost: 150 }))
     }
   } finally {
     await rm(dir, { recursive: true, force: true })
@@ -68,8 +67,8 @@ export async function measureFleet(
   const { failed } = await syncsOf(operator.url)
   const maxMiB = memoryOf(operator.pid, 'VmHWM')
   await operator[Symbol.asyncDispose]()
-  const { idleMiB, healthz } = operator
-  return { deliveredMs, writesMs: await bareWrites(viola.url), calls, idleMiB, maxMiB, failed, healthz }
+  const { idleMiB, healthz, metrics } = operator
+  return { deliveredMs, writesMs: await bareWrites(viola.url), calls, idleMiB, maxMiB, failed, healthz, metrics }
 }
 
 async function syncsOf(operator: string): Promise<{ unchanged: number; failed: number }> {

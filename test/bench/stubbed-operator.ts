@@ -47,7 +47,7 @@ export async function startStubs({ vms, viola: options }: { vms: number; viola?:
 
 type ViolaOptions = NonNullable<Parameters<typeof startViolaStub>[0]>
 
-/** Asks for /healthz all the time, until the probe is stopped. */
+/** Asks for /healthz all the time, and for /metrics every second, until the probe is stopped. */
 export async function startOperator(program: string, { environment, cloud, viola }: Stubs) {
   const operator = await startComponent('operator', program, {
     KUBECONFIG: environment.api.kubeconfig,
@@ -59,14 +59,21 @@ export async function startOperator(program: string, { environment, cloud, viola
   })
   const idleMiB = memoryOf(operator.pid)
   /** Times of the answers, in ms. */
-  const healthz: number[] = []
+  const [healthz, metrics]: [number[], number[]] = [[], []]
   const probing = Promise.withResolvers<void>()
-  const probe = startProbe([{ name: 'operator', ...operator }], ({ computedMs, heldUpMs }) => {
-    healthz.push(computedMs + heldUpMs)
-    probing.resolve()
+  const { url, pid } = operator
+  const probed = [
+    { name: 'healthz', url, pid },
+    { name: 'metrics', url, pid, path: '/metrics', everyMs: 1_000 },
+  ]
+  const probe = startProbe(probed, ({ name, computedMs, heldUpMs }) => {
+    const times = name === 'metrics' ? metrics : healthz
+    times.push(computedMs + heldUpMs)
+    if (times === healthz) probing.resolve()
   })
   // The probe starts a process of its own, which takes a processor from the operator.
   await probing.promise
   healthz.length = 0
-  return { ...operator, idleMiB, healthz, probe }
+  metrics.length = 0
+  return { ...operator, idleMiB, healthz, metrics, probe }
 }

@@ -1,5 +1,5 @@
 /**
- * Measures what holds up the answers of /healthz, in a thread of its own: the thread that sends hostile bodies is busy.
+ * Measures what holds up the answers of /healthz or another path, in a thread of its own: the thread that sends hostile bodies is busy.
  *
  * On a busy machine every process waits for a processor, and that says nothing about ours. So an answer has two times. One is
  * the processor time of the main thread until the answer: a hostile body costs it, and the load of the machine does not add
@@ -18,6 +18,10 @@ export interface Probed {
   name: string
   url: string
   pid: number
+  /** By default /healthz. */
+  path?: string
+  /** The pause between two requests in ms, by default 50. */
+  everyMs?: number
 }
 
 export interface Sample {
@@ -33,9 +37,14 @@ export interface Probe {
   stop(): Promise<void>
 }
 
-const everyMs = 50
 /** Older samples of the reference are forgotten. */
 const keptMs = 60_000
+
+interface Looped {
+  name: string
+  url: string
+  everyMs?: number | undefined
+}
 
 /** Reports every sample, also that of an answer that is missing when the probe stops. */
 export function startProbe(probed: readonly Probed[], onSample: (sample: Sample) => void): Probe {
@@ -55,8 +64,8 @@ export function startProbe(probed: readonly Probed[], onSample: (sample: Sample)
 if (!isMainThread) {
   const open = new Map<string, () => void>()
   const reference = await startReference()
-  for (const { name, url, pid } of workerData as Probed[])
-    void loop(`${url}/healthz`, name, () => {
+  for (const { name, url, pid, path = '/healthz', everyMs } of workerData as Probed[])
+    void loop({ name, url: `${url}${path}`, everyMs }, () => {
       const startedAt = performance.now()
       const before = mainThreadOf(pid)
       return () => {
@@ -75,7 +84,7 @@ if (!isMainThread) {
     parentPort?.postMessage('stopped')
   })
 
-  async function loop(url: string, name: string, start: () => () => void): Promise<void> {
+  async function loop({ name, url, everyMs = 50 }: Looped, start: () => () => void): Promise<void> {
     // A new connection for each answer would wait for two turns of the event loop, and so for two hostile bodies.
     const agent = new Agent({ keepAlive: true })
     for (;;) {
@@ -102,7 +111,7 @@ if (!isMainThread) {
     const port = await new Promise<string>(resolve => createInterface({ input: child.stdout }).once('line', resolve))
     let samples: { startedAt: number; endedAt: number }[] = []
     const ms = ({ startedAt, endedAt }: (typeof samples)[number]) => Math.min(endedAt, performance.now()) - startedAt
-    void loop(`http://127.0.0.1:${port}`, 'reference', () => {
+    void loop({ name: 'reference', url: `http://127.0.0.1:${port}` }, () => {
       const sample = { startedAt: performance.now(), endedAt: Number.POSITIVE_INFINITY }
       samples = [...samples.filter(({ endedAt }) => endedAt > performance.now() - keptMs), sample]
       return () => {

@@ -129,8 +129,7 @@ export function unreachableMessage({ name }: NodeFacts): string {
 
 /** The status shows a wait that is over. NicMissing is a result and stays until the next result. */
 function showsWait({ config }: Observed): boolean {
-  // Stryker disable next-line OptionalChaining: without a status nothing is current.
-  return isCurrent(config) && config.status?.state === 'Pending' && readyReasonOf(config) !== 'NicMissing'
+  return isCurrent(config) && config.status.state === 'Pending' && readyReasonOf(config) !== 'NicMissing'
 }
 
 /** Ended Jobs whose TTL passed, and when the next one expires. */

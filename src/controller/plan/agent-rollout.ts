@@ -24,8 +24,7 @@ export function settledRollout(observed: Observed): AgentRollout | null | undefi
   const { config, agentRollout } = observed
   if (isLegacyEntry(config) || !isSettled(config) || isAgentDue(observed)) return undefined
   if (agentRollout !== undefined) return updatedBy(agentRollout)
-  // Stryker disable next-line OptionalChaining: a settled config has a status.
-  return config.status?.agentRollout?.state === 'Waiting' ? null : undefined
+  return config.status.agentRollout?.state === 'Waiting' ? null : undefined
 }
 
 export function updatedBy(request: string): AgentRollout {

@@ -4,7 +4,12 @@
 import { interfaceHash } from '../../contract/interface-hash.ts'
 import type { Interface } from '../../contract/interfaces.ts'
 import { bizConfigs } from '../../contract/legacy/biz-config.ts'
-import { type InterfaceStatus, type NodeConfig, nodeConfigAnnotations } from '../../contract/node-config.ts'
+import {
+  type InterfaceStatus,
+  type NodeConfig,
+  type NodeConfigStatus,
+  nodeConfigAnnotations,
+} from '../../contract/node-config.ts'
 import { type KubeObject, readyOf } from '../../contract/object.ts'
 import { isRefusal } from '../../contract/reasons/catalogue.ts'
 import type { NodeFacts, Observed } from './observed.ts'
@@ -16,9 +21,12 @@ export function isLegacyEntry({ kind }: Pick<NodeConfig, 'kind'>): boolean {
 }
 
 /** The status describes the current spec. */
-export function isCurrent({ metadata, status }: NodeConfig): boolean {
-  return status?.observedGeneration === metadata.generation
+export function isCurrent(config: NodeConfig): config is ProcessedConfig {
+  const { metadata, status } = config
+  return status !== undefined && status.observedGeneration === metadata.generation
 }
+
+type ProcessedConfig = NodeConfig & { status: NodeConfigStatus }
 
 /** The state of an interface is about its current request. The Go implementation wrote no hash. */
 export function isAboutRequest(config: NodeConfig, nic: Interface, { specHash }: InterfaceStatus): boolean {
@@ -27,13 +35,12 @@ export function isAboutRequest(config: NodeConfig, nic: Interface, { specHash }:
 
 /** Failed runs of the current generation. */
 export function failedAttemptsOf(config: NodeConfig): number {
-  // Stryker disable next-line OptionalChaining: without a status nothing is current.
-  return isCurrent(config) ? (config.status?.failedAttempts ?? 0) : 0
+  return isCurrent(config) ? (config.status.failedAttempts ?? 0) : 0
 }
 
 /** All requested interfaces are configured. */
-export function isSettled(config: NodeConfig): boolean {
-  return config.status?.state === 'Configured' && isCurrent(config)
+export function isSettled(config: NodeConfig): config is ProcessedConfig {
+  return isCurrent(config) && config.status.state === 'Configured'
 }
 
 /** An agent configured the node as it is requested, or a check found differences since. */
@@ -71,8 +78,7 @@ export function readyReasonOf(config: NodeConfig): string | undefined {
 
 /** An agent configured an interface of this node before, so a change can interrupt its traffic. */
 export function wasConfigured({ status }: NodeConfig): boolean {
-  // Stryker disable next-line ArrayDeclaration: a text was never configured.
-  return (status?.interfaceStatuses ?? []).some(({ lastConfigured }) => lastConfigured !== undefined)
+  return status?.interfaceStatuses?.some(({ lastConfigured }) => lastConfigured !== undefined) === true
 }
 
 /** The status is of an earlier boot of the node. */

@@ -2,7 +2,8 @@
  * The operator with 1,000 VMs of 5 ports in 5 subnets and 20 ms per call; a stub of Viola answers at once. The reference is a
  * bare loop with the minimal calls in the same run, also in a new process. Then five times as many VMs: growth must be linear or better.
  *
- * The share of garbage collection is that of the first sync and a minute of syncs without changes.
+ * The share of garbage collection is that of the first sync and a minute of syncs without changes. Its time is that of the
+ * clock: on a busy machine a collection also waits for a processor.
  *
  * The times of /healthz are those from the creation of the object to the last sync without changes. They contain garbage
  * collection, and not the time in which the process waited for a processor.

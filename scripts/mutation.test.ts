@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Mutant, type MutationReport, pageOf, scoresOf, selectFiles, testsAgainst } from './mutation.ts'
+import {
+  linesOf,
+  type Mutant,
+  type MutationReport,
+  pageOf,
+  scoresOf,
+  selectFiles,
+  testsAgainst,
+  withExceptions,
+} from './mutation.ts'
 
 const source = 'const a = b > 1\nif (\n  a\n) stop()\n'
 
@@ -43,6 +52,30 @@ test('the page has the reason of every mutant that is explained', () => {
   const mutants = [{ mutatorName: 'EqualityOperator', replacement: 'b >= 1', status: 'Ignored' as const, location }]
   const report = { files: { 'src/x.ts': { source, mutants: mutants.map(one => ({ ...one, statusReason })) } } }
   assert.equal(pageOf(report), '## src/x.ts\n\n- 1:11 `b > 1` → `b >= 1` (explained: b is never 1)\n')
+})
+
+test('a survivor on the line or in the function of an exception is explained, what a test noticed is not', () => {
+  const because = { file: 'src/x.ts', mutators: ['EqualityOperator'], reason: 'b is never 1' }
+  const report = reportOf('Survived', 'NoCoverage', 'Killed')
+  const statuses = (exceptions: Parameters<typeof withExceptions>[1]) =>
+    withExceptions(report, exceptions).files['src/x.ts']?.mutants.map(({ status }) => status)
+  const line = 'const a = b > 1'
+  assert.deepEqual(statuses([{ ...because, line }]), ['Ignored', 'Ignored', 'Killed'])
+  assert.match(pageOf(withExceptions(report, [{ ...because, line }])), /\(explained: b is never 1\)/)
+  for (const other of [
+    { ...because, line: 'a' },
+    { ...because, line, file: 'src/y.ts' },
+    { ...because, line, mutators: ['Regex'] },
+  ])
+    assert.deepEqual(statuses([other]), ['Survived', 'NoCoverage', 'Killed'])
+})
+
+test('an exception applies to its line wherever it is, or to all lines of its function', () => {
+  const because = { file: 'src/x.ts', mutators: ['Regex'], reason: 'it is so' }
+  const text = 'a()\nexport function f(): void {\n  a()\n}\nfunction fg() {\n}\n'
+  assert.deepEqual(linesOf({ ...because, line: 'a()' }, text), [1, 3])
+  assert.deepEqual(linesOf({ ...because, function: 'f' }, text), [2, 3, 4])
+  assert.deepEqual(linesOf({ ...because, function: 'g' }, text), [])
 })
 
 test('a component, a folder or a file of it is selected', () => {

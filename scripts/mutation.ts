@@ -1,6 +1,6 @@
 /**
- * The files that are mutated, the tests that run against them, and scores and the page of survivors from a report in the
- * schema of mutation testing tools.
+ * The files that are mutated, the tests that run against them, the exceptions, and scores and the page of survivors from a
+ * report in the schema of mutation testing tools.
  */
 import { filesLoadedBy } from './test-files.ts'
 
@@ -36,6 +36,44 @@ export function scoresOf({ files }: MutationReport): MutationScore[] {
     const survived = mutants.filter(({ status }) => missed.has(status)).length
     return { file, killed, survived, score: killed + survived === 0 ? 100 : (100 * killed) / (killed + survived) }
   })
+}
+
+/** Mutants that no test can notice, of one line or of a whole function (test/mutation/exceptions.json). */
+export type MutationException = {
+  file: string
+  mutators: readonly string[]
+  reason: string
+} & ({ line: string; function?: never } | { function: string; line?: never })
+
+/** Survivors with an exception become ignored. */
+export function withExceptions(report: MutationReport, exceptions: readonly MutationException[]): MutationReport {
+  const files = Object.entries(report.files).map(([file, { source, mutants }]) => {
+    const own = exceptions
+      .filter(exception => exception.file === file)
+      .map(exception => ({ ...exception, lines: linesOf(exception, source) }))
+    const explained = mutants.map((mutant): Mutant => {
+      const exception = own.find(
+        ({ lines, mutators }) =>
+          lines.includes(mutant.location.start.line) &&
+          mutators.includes(mutant.mutatorName) &&
+          missed.has(mutant.status),
+      )
+      return exception ? { ...mutant, status: 'Ignored', statusReason: exception.reason } : mutant
+    })
+    return [file, { source, mutants: explained }] as const
+  })
+  return { files: Object.fromEntries(files) }
+}
+
+/** The lines of an exception, counted from 1. A line is known by its text without the indentation, a function by its name. */
+export function linesOf(exception: MutationException, source: string): number[] {
+  const lines = source.split('\n')
+  if (exception.line !== undefined)
+    return lines.flatMap((line, index) => (line.trim() === exception.line ? [index + 1] : []))
+  const from = lines.findIndex(line => new RegExp(`^(export )?function ${exception.function}\\b`).test(line))
+  if (from < 0) return []
+  const length = lines.slice(from).indexOf('}') + 1
+  return Array.from({ length }, (_, index) => from + index + 1)
 }
 
 /** Markdown: each survivor with its line and the replaced code, and each ignored mutant with its reason. Empty without them. */

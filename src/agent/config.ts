@@ -24,11 +24,8 @@ export interface Settings {
   metric: number
   /** Four adjacent bits of the packet mark. */
   markMask: number
-  arpSysctls: boolean
-  looseRpFilter: boolean
   /** Accept router advertisements on our NICs, except their default route. */
   acceptRa: boolean
-  reload: 'none' | 'apply'
   /** Milliseconds. */
   nicWait: number
   allowUp: boolean
@@ -100,10 +97,7 @@ export function parseSettings(env: Environment): { settings: Settings; errors: F
     tableBase,
     metric: integer('NETWORK_ROUTE_METRIC', text('NETWORK_ROUTE_METRIC'), 0, 0x7fffffff),
     markMask: markMask(text('NETWORK_MARK_MASK'), message => fail('NETWORK_MARK_MASK', message)),
-    arpSysctls: flag('NETWORK_SET_ARP_SYSCTLS'),
-    looseRpFilter: flag('NETWORK_SET_RP_FILTER_LOOSE'),
     acceptRa: flag('NETWORK_ACCEPT_RA'),
-    reload: oneOf('NETWORK_RELOAD', text('NETWORK_RELOAD'), ['none', 'apply']) ?? 'none',
     nicWait: duration('NIC_WAIT'),
     allowUp: flag('PREFLIGHT_ALLOW_UP'),
     takeover: oneOf('NETWORK_TAKEOVER', text('NETWORK_TAKEOVER'), takeoverModes) ?? 'dynamic',

@@ -16,7 +16,6 @@ import { rollBack } from './apply/rollback.ts'
 import { commitAll, stageAll, tryRemoveStaged } from './apply/staging.ts'
 import type { AgentContext } from './context.ts'
 import { findDifferences, findLeftovers, remainingKernelChanges } from './differences.ts'
-import { reloadNetplan } from './host/reload.ts'
 import { trimNode } from './node-trim.ts'
 import { type ObserveOptions, observeFiles, withRecord } from './observe/observe.ts'
 import { rememberRefusals } from './observe/refusals-of-boot.ts'
@@ -102,7 +101,7 @@ export async function runPass(basics: AgentContext, skip: ReadonlySet<number>): 
   const verified = await verify(applied, context)
   await rollBackFailed(verified, context)
   const { committed, failures } = await commit(verified, context)
-  const seen = await observeResult(verified, committed, failures, context)
+  const seen = await observeResult(verified, failures, context)
   const trimmed = await trimNode(seen, failedIndexes(plan, failures, skip), context)
   const { node, observed } = trimmed
   clearJournal(context.host, context.paths)
@@ -328,17 +327,8 @@ function needsAnotherRound(plan: Plan, units: readonly Unit[], after: Observed):
   )
 }
 
-/** The node after the pass. Only the files have changed since it was verified, unless something failed or was reloaded. */
-async function observeResult(
-  { plan, after }: Verified,
-  committed: readonly Unit[],
-  failures: Failures,
-  context: AgentContext,
-): Promise<Observed> {
-  const { host, paths, settings } = context
-  if (settings.reload === 'apply' && committed.length > 0 && plan.backend.kind === 'netplan') {
-    await reloadNetplan(context)
-    return observeNode(context)
-  }
+/** The node after the pass. Only the files have changed since it was verified, unless something failed. */
+async function observeResult({ after }: Verified, failures: Failures, context: AgentContext): Promise<Observed> {
+  const { host, paths } = context
   return failures.size === 0 ? { ...after, ...observeFiles(host, paths) } : observeNode(context)
 }

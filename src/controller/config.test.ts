@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { controllerConfig, controllerSettings } from './config.ts'
+import { controllerConfig } from './config.ts'
 import { amountOf } from './rollout.ts'
 
 test('every setting has a default', () => {
@@ -39,17 +37,13 @@ test('experience H6: drift is reported once an hour by default, and the checks c
   assert.deepEqual(controllerConfig(on).drift, { policy: 'repair', intervalMs: 1_800_000, ...common })
 })
 
-test('the controller has every setting of the agent and no other', async () => {
-  const agent = await readFile(join(import.meta.dirname, '../agent/config.ts'), 'utf8')
-  const names = /\b(NETWORK|NIC|PREFLIGHT)_[A-Z_]+\b/g
-  const here = Object.keys(controllerSettings.shape).filter(name => name.match(names))
-  assert.deepEqual(here.toSorted(), [...new Set(agent.match(names)), 'NETWORK_NOPREFIXROUTE'].toSorted())
-})
-
 test('a setting of the Go agent that has no effect is accepted, named, and does not reach the Jobs', () => {
-  const config = controllerConfig({ NETWORK_NOPREFIXROUTE: 'true' })
-  assert.deepEqual(config.ignored, ['NETWORK_NOPREFIXROUTE'])
-  assert.deepEqual(config.agent.environment, {})
+  const names = ['NETWORK_NOPREFIXROUTE', 'NETWORK_SET_ARP_SYSCTLS', 'NETWORK_SET_RP_FILTER_LOOSE', 'NETWORK_RELOAD']
+  for (const name of names) {
+    const config = controllerConfig({ [name]: 'false' })
+    assert.deepEqual(config.ignored, [name])
+    assert.deepEqual(config.agent.environment, {})
+  }
   assert.deepEqual(controllerConfig({}).ignored, [])
 })
 
@@ -58,7 +52,7 @@ test('all invalid settings are named in one error', () => {
     NIC_WAIT: 'soon',
     NETWORK_PROBE: 'often,multinic2=off',
     MAX_UNAVAILABLE: 'many',
-    NETWORK_RELOAD: 'often',
+    NETWORK_TAKEOVER: 'often',
     CONTROLLER_WORKERS: '0',
   }
   assert.throws(

@@ -84,18 +84,9 @@ export const agentEnvironment = ofAgent({
       .regex(/^0x[0-9a-fA-F]{1,8}$/, 'must be a hexadecimal number such as 0x78')
       .optional(),
   ),
-  NETWORK_SET_ARP_SYSCTLS: described('Set arp_ignore and arp_announce of the managed NICs.', flagText.optional()),
-  NETWORK_SET_RP_FILTER_LOOSE: described(
-    'Set the reverse path filter of the managed NICs to loose mode.',
-    flagText.optional(),
-  ),
   NETWORK_ACCEPT_RA: described(
     'Accept router advertisements on the managed NICs, but never a default route from them.',
     flagText.optional(),
-  ),
-  NETWORK_RELOAD: described(
-    'With apply, the agent asks the Netplan service of the host to apply the files that it wrote.',
-    z.enum(['none', 'apply']).optional(),
   ),
   NIC_WAIT: described('How long an agent waits for a NIC that is not in the guest yet.', durationText.optional()),
   NETWORK_PROBE: described(
@@ -121,12 +112,13 @@ export const agentEnvironment = ofAgent({
   ),
 })
 
-/** Of the Go agent. The main table always has the connected routes of the NICs, so there is nothing left to switch off. */
+/** Of the Go agent. The NICs always have what these switched on, and the kernel has what a reload would apply. */
+const noEffect = described('Has no effect. It is accepted because values of the Go agent set it.', z.string().optional())
 const withoutEffect = {
-  NETWORK_NOPREFIXROUTE: described(
-    'Has no effect. It is accepted because values of the Go agent set it.',
-    flagText.optional(),
-  ),
+  NETWORK_NOPREFIXROUTE: noEffect,
+  NETWORK_SET_ARP_SYSCTLS: noEffect,
+  NETWORK_SET_RP_FILTER_LOOSE: noEffect,
+  NETWORK_RELOAD: noEffect,
 }
 
 const amount = z

@@ -147,7 +147,7 @@ test('the Job contains the input and the settings of the agent', () => {
   }
   const job = jobFor(
     { action: 'cleanup', ...networks },
-    { NIC_WAIT: '20s', NETWORK_RELOAD: 'apply', PREFLIGHT_ALLOW_UP: 'true' },
+    { NIC_WAIT: '20s', NETWORK_TAKEOVER: 'refuse', PREFLIGHT_ALLOW_UP: 'true' },
   )
   const [input, ...settings] = job.spec.template.spec.containers[0]?.env ?? []
   assert.equal(input?.name, 'MULTINIC_INPUT')
@@ -165,8 +165,8 @@ test('the Job contains the input and the settings of the agent', () => {
     interfaces: config.spec.interfaces,
   })
   assert.deepEqual(settings, [
-    { name: 'NETWORK_RELOAD', value: 'apply' },
     { name: 'NIC_WAIT', value: '20s' },
+    { name: 'NETWORK_TAKEOVER', value: 'refuse' },
     { name: 'PREFLIGHT_ALLOW_UP', value: 'true' },
   ])
 })

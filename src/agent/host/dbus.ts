@@ -13,10 +13,6 @@ export interface Call {
   member: string
   signature?: string
   body?: unknown[]
-  /** The bus starts the service if it does not run. */
-  autoStart?: true
-  /** Milliseconds. */
-  timeout?: number
 }
 
 export interface Signal {
@@ -60,7 +56,7 @@ const signalMessage = 4
 /** NO_AUTO_START: the bus does not start a service that is not running. */
 const noAutoStart = 2
 const field = { path: 1, interface: 2, member: 3, errorName: 4, replySerial: 5, destination: 6, signature: 8 }
-const defaultTimeout = 10_000
+const callTimeout = 10_000
 
 export async function openBus(stream: Duplex): Promise<Bus> {
   await authenticate(stream)
@@ -91,11 +87,10 @@ export async function openBus(stream: Duplex): Promise<Bus> {
   const call = (request: Call) =>
     new Promise<unknown[]>((resolve, reject) => {
       const own = ++serial
-      const { timeout = defaultTimeout } = request
       const timer = setTimeout(() => {
         waiting.delete(own)
-        reject(new NoReplyError(`${request.member}: no reply within ${timeout / 1000} s`))
-      }, timeout)
+        reject(new NoReplyError(`${request.member}: no reply within ${callTimeout / 1000} s`))
+      }, callTimeout)
       const settle =
         <T>(then: (value: T) => void) =>
         (value: T) => {
@@ -155,7 +150,7 @@ function writeCall(call: Call, serial: number): Buffer {
   const content = new Writer()
   for (const [index, type] of typesIn(signature).entries()) content.write(type, body[index])
   const header = new Writer()
-  for (const byte of [0x6c, methodCall, call.autoStart ? 0 : noAutoStart, 1]) header.write('y', byte)
+  for (const byte of [0x6c, methodCall, noAutoStart, 1]) header.write('y', byte)
   header.write('u', content.size)
   header.write('u', serial)
   const fields: [number, [string, unknown]][] = [

@@ -197,12 +197,10 @@ test('without policy routing a NIC has addresses alone, with their routes in the
   assert.deepEqual(one().addresses, [{ cidr: '10.100.0.10/24', noPrefixRoute: true }])
 })
 
-test('each setting turns off its own sysctls', () => {
+test('a NIC has its sysctls; only router advertisements have a setting', () => {
   const arp = { 'ipv4.arp_ignore': '1', 'ipv4.arp_announce': '2' }
   const [filter, ra] = [{ 'ipv4.rp_filter': '2' }, { 'ipv6.accept_ra': '0', 'ipv6.autoconf': '0' }]
   assert.deepEqual(one().sysctls, { ...arp, ...filter, ...ra })
-  assert.deepEqual(one({}, { NETWORK_SET_ARP_SYSCTLS: 'false' }).sysctls, { ...filter, ...ra })
-  assert.deepEqual(one({}, { NETWORK_SET_RP_FILTER_LOOSE: 'false' }).sysctls, { ...arp, ...ra })
   const accepting = one({}, { NETWORK_ACCEPT_RA: 'true' })
   assert.deepEqual(accepting.sysctls, { ...arp, ...filter, 'ipv6.accept_ra_defrtr': '0' })
   assert.deepEqual([one().acceptRa, accepting.acceptRa], [false, true])

@@ -192,8 +192,9 @@ function isLinkLocal({ family, value }: Ip): boolean {
 
 function sysctlsOf(settings: Settings): Record<string, string> {
   return {
-    ...(settings.arpSysctls ? { 'ipv4.arp_ignore': '1', 'ipv4.arp_announce': '2' } : {}),
-    ...(settings.looseRpFilter ? { 'ipv4.rp_filter': '2' } : {}),
+    'ipv4.arp_ignore': '1',
+    'ipv4.arp_announce': '2',
+    'ipv4.rp_filter': '2',
     // A single router advertisement would add a default route to the main table.
     ...(settings.acceptRa ? { 'ipv6.accept_ra_defrtr': '0' } : { 'ipv6.accept_ra': '0', 'ipv6.autoconf': '0' }),
   }

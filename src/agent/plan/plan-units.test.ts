@@ -383,11 +383,11 @@ test('udev’s altname with the MAC address is kept in our .link file', () => {
 })
 
 test('sysctls stay as they are if nobody knows their former values', () => {
-  const off = { NETWORK_SET_ARP_SYSCTLS: 'false' }
-  const arpChanges = (observed: Observed) =>
-    linesOf(planOf(observed, [anInterface(0)], off)).filter(line => line.includes('arp_'))
-  assert.equal(arpChanges(configured).length, 2)
-  assert.deepEqual(arpChanges(without('/etc/sysctl.d/90-multinic0.conf', configured)), [])
-  assert.deepEqual(arpChanges(without(recordPath(hostPaths, macOf(0)), configured)), [])
-  assert.deepEqual(arpChanges(afterPlan(withLink({ name: 'multinic3' }), [anInterface(0)])), [])
+  const accepting = { NETWORK_ACCEPT_RA: 'true' }
+  const restored = (observed: Observed) =>
+    linesOf(planOf(observed, [anInterface(0)], accepting)).filter(line => /(accept_ra|autoconf) 0 to 1/.test(line))
+  assert.equal(restored(configured).length, 2)
+  assert.deepEqual(restored(without('/etc/sysctl.d/90-multinic0.conf', configured)), [])
+  assert.deepEqual(restored(without(recordPath(hostPaths, macOf(0)), configured)), [])
+  assert.deepEqual(restored(afterPlan(withLink({ name: 'multinic3' }), [anInterface(0)])), [])
 })

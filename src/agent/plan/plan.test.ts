@@ -309,14 +309,12 @@ test('sysctls that are no longer desired are restored, accept_ra_defrtr first', 
   const fresh = aNode(1)
   const sysctls = { 3: { ...fresh.sysctls[3], 'ipv6.accept_ra_defrtr': '1' } }
   const before = afterPlan({ ...fresh, sysctls }, [anInterface(0)])
-  const env = { NETWORK_ACCEPT_RA: 'true', NETWORK_SET_ARP_SYSCTLS: 'false' }
+  const env = { NETWORK_ACCEPT_RA: 'true' }
   const settings = planOf(before, [anInterface(0)], env).units.flatMap(unit =>
     unit.changes.filter(change => change.kind === 'sysctl').map(describeChange),
   )
   assert.deepEqual(settings, [
     'ipv6.accept_ra_defrtr 1 to 0',
-    'ipv4.arp_announce 2 to 0',
-    'ipv4.arp_ignore 1 to 0',
     'ipv6.accept_ra 0 to 1',
     'ipv6.autoconf 0 to 1',
   ])

@@ -4,13 +4,10 @@
  * `make generate` writes `values.yaml`, `values.schema.json` and the reference page from this. The settings of a component
  * come from the component itself, under the names of its environment variables.
  */
-import type { ZodType } from 'zod'
-import { settingEnvironment, settings } from '../src/contract/settings.ts'
-import { controllerSettings } from '../src/controller/config.ts'
+import type { Settings } from '../src/contract/setting.ts'
+import { syncSettings } from '../src/contract/settings.ts'
 import { attachmentPlugins } from '../src/controller/networks/attachments.ts'
-import { inventorySettings } from '../src/inventory/config.ts'
-import { processSettings } from '../src/operator/config.ts'
-import { violaSettings } from '../src/viola/config.ts'
+import { componentSettings, isOfAgent } from './component-settings.ts'
 
 type Default = string | number | boolean | readonly unknown[] | Record<string, unknown>
 
@@ -46,69 +43,17 @@ const labels = (about: string): Leaf => ({
 })
 const free = (is: Record<string, unknown>, about: string): Leaf => ({ about, is, schema: { type: 'object' } })
 
-/** Variables that Kubernetes or the chart sets. */
-const setElsewhere = new Set([
-  'KUBERNETES_SERVICE_HOST',
-  'KUBERNETES_SERVICE_PORT',
-  'POD_NAME',
-  'POD_NAMESPACE',
-  'CONTROLLER_NAMESPACE',
-  'LEADER_ELECT',
-  'NODE_LABELS',
-  'ATTACHMENT_NAMESPACES',
-  'ATTACHMENT_PLUGIN',
-  'ATTACHMENT_IPAM',
-  'AGENT_IMAGE',
-  'AGENT_IMAGE_PULL_POLICY',
-  'AGENT_SERVICE_ACCOUNT',
-  'AGENT_PULL_SECRETS',
-  'AGENT_PRIORITY_CLASS',
-  'HEALTH_ADDR',
-  'LISTEN_ADDR',
-  'OPERATOR_ADDR',
-  'INVENTORY_ADDR',
-  'INVENTORY_ENABLED',
-  'INVENTORY_URL',
-  'INVENTORY_WEB_DIR',
-  'INVENTORY_DB_PATH',
-  'INVENTORY_DATABASE_URL',
-  'INVENTORY_TOKENS_FILE',
-  'INVENTORY_TOKEN_FILE',
-  'OPERATOR_TOKENS_FILE',
-  'NAMESPACE_RULES_FILE',
-  'VIOLA_TOKENS_FILE',
-  'VIOLA_TOKEN_FILE',
-  'ROUTING_CONFIG',
-  'KUBECONFIG',
-  'KUBE_TOKEN',
-  'CONTRABASS_ENCRYPT_KEY',
-])
-
-const isOfAgent = (name: string) => /^(NETWORK_|NIC_|PREFLIGHT_|PROBE_)/.test(name)
-
-function settingsOf(about: string, described: Record<string, string>): Leaf {
+/** Those that no other value of the chart sets. */
+function settingsOf(about: string, table: Settings, keep: (name: string) => boolean = () => true): Leaf {
   const properties = Object.fromEntries(
-    Object.entries(described)
-      .filter(([name]) => !setElsewhere.has(name))
-      .map(([name, description]) => [name, { type: ['string', 'number', 'boolean'], description }]),
+    Object.entries(table)
+      .filter(([name, { helm }]) => helm === undefined && keep(name))
+      .map(([name, setting]) => [name, { type: ['string', 'number', 'boolean'], description: setting.about.en }]),
   )
   return { about, is: {}, schema: { type: 'object', additionalProperties: false, properties } }
 }
 
-function shapeOf(shape: Record<string, ZodType>, keep: (name: string) => boolean = () => true): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(shape)
-      .filter(([name]) => keep(name))
-      .map(([name, setting]) => [name, setting.description ?? '']),
-  )
-}
-
-const syncSettings = Object.fromEntries(
-  Object.entries(settingEnvironment).map(([name, variable]) => [
-    variable,
-    settings.shape[name as keyof typeof settings.shape].description ?? '',
-  ]),
-)
+const ofSyncs = Object.fromEntries(Object.values(syncSettings).map(setting => [setting.environment, setting]))
 
 function image(repository: string): Group {
   return {
@@ -210,7 +155,8 @@ export const chartValues: Group = {
         replicas: count(1, 'Number of replicas. Several replicas elect a leader.', 1),
         settings: settingsOf(
           'Settings, see docs/reference/controller-settings.md.',
-          shapeOf(controllerSettings.shape, name => !isOfAgent(name)),
+          componentSettings.controller,
+          name => !isOfAgent(name),
         ),
         nodeLabels: flag(
           false,
@@ -248,7 +194,8 @@ export const chartValues: Group = {
         priorityClassName: text('', 'PriorityClass of the Jobs.'),
         settings: settingsOf(
           'Settings of every Job, see docs/reference/controller-settings.md.',
-          shapeOf(controllerSettings.shape, isOfAgent),
+          componentSettings.controller,
+          isOfAgent,
         ),
       },
     },
@@ -259,8 +206,8 @@ export const chartValues: Group = {
         image: image('multinic-operator'),
         replicas: count(1, 'Number of replicas. Several replicas elect a leader and need a separate inventory.', 1),
         settings: settingsOf('Settings, see docs/reference/settings.md and operator-settings.md.', {
-          ...syncSettings,
-          ...shapeOf(processSettings.shape),
+          ...ofSyncs,
+          ...componentSettings.operator,
         }),
         ownNamespaceOnly: flag(
           false,
@@ -309,7 +256,7 @@ export const chartValues: Group = {
         enabled: flag(false, 'Install Viola.'),
         image: image('multinic-viola'),
         replicas: count(1, 'Number of replicas.', 1),
-        settings: settingsOf('Settings, see docs/reference/viola-settings.md.', shapeOf(violaSettings.shape)),
+        settings: settingsOf('Settings, see docs/reference/viola-settings.md.', componentSettings.viola),
         routingSecret: secretName(
           'Secret with key routing.yaml and the files that it names, mounted at /etc/viola. Without it, all providers use this cluster.',
         ),
@@ -326,7 +273,7 @@ export const chartValues: Group = {
         enabled: flag(false, 'Install a separate inventory. Otherwise the operator contains one.'),
         image: image('multinic-operator'),
         replicas: count(1, 'Number of replicas. Several replicas need PostgreSQL.', 1),
-        settings: settingsOf('Settings, see docs/reference/inventory-settings.md.', shapeOf(inventorySettings.shape)),
+        settings: settingsOf('Settings, see docs/reference/inventory-settings.md.', componentSettings.inventory),
         databaseSecret: secretName(
           'Secret with INVENTORY_DATABASE_URL, to use PostgreSQL instead of the embedded database.',
         ),

@@ -1,12 +1,9 @@
 /**
- * The reference pages of all settings, from the schemas that the components parse their environment with.
+ * The reference pages of all settings, from the tables that the components parse their environment with.
  */
-import type { ZodType } from 'zod'
-import { settingDefaults, settingEnvironment, settings } from '../src/contract/settings.ts'
-import { controllerSettings } from '../src/controller/config.ts'
-import { inventorySettings } from '../src/inventory/config.ts'
-import { processSettings } from '../src/operator/config.ts'
-import { violaSettings } from '../src/viola/config.ts'
+import type { Setting } from '../src/contract/setting.ts'
+import { syncSettings } from '../src/contract/settings.ts'
+import { componentSettings, helmPath } from './component-settings.ts'
 import { type Language, referencePages, table } from './reference.ts'
 
 interface Texts {
@@ -14,9 +11,9 @@ interface Texts {
   text: string
 }
 
-const columns: Record<Language, Record<'environment' | 'default' | 'meaning' | 'none', string>> = {
-  en: { environment: 'environment', default: 'default', meaning: 'meaning', none: 'none' },
-  ko: { environment: '환경 변수', default: '기본값', meaning: '설명', none: '없음' },
+const columns: Record<Language, Record<'environment' | 'chart' | 'default' | 'meaning' | 'none', string>> = {
+  en: { environment: 'environment', chart: 'chart value', default: 'default', meaning: 'meaning', none: 'none' },
+  ko: { environment: '환경 변수', chart: '차트 값', default: '기본값', meaning: '설명', none: '없음' },
 }
 
 const startUp: Record<Language, string> = {
@@ -24,10 +21,9 @@ const startUp: Record<Language, string> = {
   ko: '모든 설정은 환경 변수입니다. 빈 값은 설정하지 않은 것과 같습니다. 시작할 때 잘못된 설정을 모두 알려 줍니다.',
 }
 
-const pages: Record<string, { source: string; shape: Record<string, ZodType>; texts: Record<Language, Texts> }> = {
-  'operator-settings': {
-    source: 'src/operator/config.ts',
-    shape: processSettings.shape,
+const pages: Record<keyof typeof componentSettings, { source: string; texts: Record<Language, Texts> }> = {
+  operator: {
+    source: 'src/operator/settings.ts',
     texts: {
       en: {
         title: 'Operator settings',
@@ -39,9 +35,8 @@ const pages: Record<string, { source: string; shape: Record<string, ZodType>; te
       },
     },
   },
-  'viola-settings': {
+  viola: {
     source: 'src/viola/config.ts',
-    shape: violaSettings.shape,
     texts: {
       en: {
         title: 'Viola settings',
@@ -53,9 +48,8 @@ const pages: Record<string, { source: string; shape: Record<string, ZodType>; te
       },
     },
   },
-  'inventory-settings': {
+  inventory: {
     source: 'src/inventory/config.ts',
-    shape: inventorySettings.shape,
     texts: {
       en: {
         title: 'Inventory settings',
@@ -67,17 +61,16 @@ const pages: Record<string, { source: string; shape: Record<string, ZodType>; te
       },
     },
   },
-  'controller-settings': {
-    source: 'src/controller/config.ts',
-    shape: controllerSettings.shape,
+  controller: {
+    source: 'src/controller/settings.ts',
     texts: {
       en: {
         title: 'Controller settings',
-        text: `${startUp.en} The controller passes the settings of the agent (\`NETWORK_*\`, \`NIC_WAIT\`, \`PREFLIGHT_ALLOW_UP\`) to its Jobs under the same names; if unset, the default in the [agent guide](../guides/agent.md) applies. See the [controller guide](../guides/controller.md) for rollout, pause and retry.`,
+        text: `${startUp.en} The controller passes the settings of the agent (\`NETWORK_*\`, \`NIC_WAIT\`, \`PREFLIGHT_ALLOW_UP\`) to its Jobs under the same names. The [agent guide](../guides/agent.md) explains them. See the [controller guide](../guides/controller.md) for rollout, pause and retry.`,
       },
       ko: {
         title: 'controller 설정',
-        text: `${startUp.ko} controller는 agent의 설정(\`NETWORK_*\`, \`NIC_WAIT\`, \`PREFLIGHT_ALLOW_UP\`)을 같은 이름으로 Job에 전달합니다. 설정하지 않으면 [agent 가이드](../guides/agent.ko.md)의 기본값이 적용됩니다. 롤아웃, 일시 정지, 다시 시도는 [controller 가이드](../guides/controller.ko.md)를 보십시오.`,
+        text: `${startUp.ko} controller는 agent의 설정(\`NETWORK_*\`, \`NIC_WAIT\`, \`PREFLIGHT_ALLOW_UP\`)을 같은 이름으로 Job에 전달합니다. 자세한 설명은 [agent 가이드](../guides/agent.ko.md)에 있습니다. 롤아웃, 일시 정지, 다시 시도는 [controller 가이드](../guides/controller.ko.md)를 보십시오.`,
       },
     },
   },
@@ -86,23 +79,24 @@ const pages: Record<string, { source: string; shape: Record<string, ZodType>; te
 const syncTexts: Record<Language, Texts> = {
   en: {
     title: 'Sync settings',
-    text: "`spec.settings` of an OpenstackConfig overrides the operator's environment, which overrides the default.",
+    text: "`spec.settings` of an OpenstackConfig overrides the operator's environment, which overrides the default. In the chart the variables are under `operator.settings`.",
   },
   ko: {
     title: '동기화 설정',
-    text: 'OpenstackConfig의 `spec.settings`가 operator의 환경 변수보다 우선하고, 환경 변수가 기본값보다 우선합니다.',
+    text: 'OpenstackConfig의 `spec.settings`가 operator의 환경 변수보다 우선하고, 환경 변수가 기본값보다 우선합니다. 차트에서는 환경 변수가 `operator.settings` 아래에 있습니다.',
   },
 }
 
 export function settingsPages(): [path: string, text: string][] {
-  const components = Object.entries(pages).flatMap(([name, { source, shape, texts }]) =>
-    referencePages(name, source, texts, language => {
-      const { environment, default: standard, meaning } = columns[language]
-      const rows = Object.entries(shape).map(([variable, setting]) => [
-        `\`${variable}\``,
-        ...cellsOf(setting, language),
-      ])
-      return table([environment, standard, meaning], rows)
+  const components = Object.entries(pages).flatMap(([name, { source, texts }]) =>
+    referencePages(`${name}-settings`, source, texts, language => {
+      const { environment, chart, default: standard, meaning } = columns[language]
+      const component = name as keyof typeof pages
+      const rows = Object.entries(componentSettings[component]).map(([variable, setting]) => {
+        const path = helmPath(component, variable, setting)
+        return [`\`${variable}\``, path === null ? '' : `\`${path}\``, ...cellsOf(setting, language)]
+      })
+      return table([environment, chart, standard, meaning], rows)
     }),
   )
   return [...referencePages('settings', 'src/contract/settings.ts', syncTexts, syncTable), ...components]
@@ -110,32 +104,16 @@ export function settingsPages(): [path: string, text: string][] {
 
 function syncTable(language: Language): string {
   const { environment, default: standard, meaning } = columns[language]
-  const rows = Object.entries(settingEnvironment).map(([name, variable]) => {
-    const value = (settingDefaults as Record<string, unknown>)[name]
-    const text = Array.isArray(value) ? value.join(',') : String(value ?? '')
-    const description = settings.shape[name as keyof typeof settings.shape].description ?? ''
-    return [`\`${variable}\``, `\`${name}\``, literal(text, language), description]
-  })
+  const rows = Object.entries(syncSettings).map(([name, setting]) => [
+    `\`${setting.environment}\``,
+    `\`${name}\``,
+    ...cellsOf(setting, language),
+  ])
   return table([environment, 'spec.settings', standard, meaning], rows)
 }
 
-/** Default and meaning. A default that is no value is a sentence of the description. */
-function cellsOf(setting: ZodType, language: Language): [string, string] {
-  const { description = '' } = setting
-  const value = defaultOf(setting)
-  const described = value === '' ? / ?Default: ([^.]+)\./.exec(description) : null
-  return described
-    ? [described[1] ?? '', description.replace(described[0], '')]
-    : [literal(value, language), description]
-}
-
-const literal = (text: string, language: Language) => (text === '' ? columns[language].none : `\`${text}\``)
-
-function defaultOf(setting: ZodType): string {
-  // A transformed setting has its default on the schema before the transformation.
-  const { defaultValue, in: input } = setting.def as {
-    defaultValue?: unknown
-    in?: { def: { defaultValue?: unknown } }
-  }
-  return String(defaultValue ?? input?.def.defaultValue ?? setting.meta()?.['default'] ?? '')
+/** Default and meaning. */
+function cellsOf({ default: standard, unset, about }: Setting, language: Language): [string, string] {
+  const described = unset?.[language] ?? columns[language].none
+  return [standard === undefined ? described : `\`${standard}\``, about[language]]
 }

@@ -34,7 +34,7 @@ export interface ComponentsOptions {
   contrabass: string
   /** Provider id of the Biz cluster in Viola. */
   clusterId: string
-  bundles: Pick<Bundles, 'program' | 'webDir'>
+  bundles: Pick<Bundles, 'program'>
   /** Settings for every component; they take precedence. */
   env?: Record<string, string> | undefined
 }
@@ -88,7 +88,6 @@ export async function componentsFor(options: ComponentsOptions): Promise<Compone
       INVENTORY_TOKENS_FILE: tokens.callers,
       INVENTORY_ADDR: inventory,
       INVENTORY_DB_PATH: state.path('inventory.db'),
-      INVENTORY_WEB_DIR: options.bundles.webDir,
       CONTRABASS_ENDPOINT: options.contrabass,
       VIOLA_ENDPOINT: `http://${viola}`,
       VIOLA_TOKEN_FILE: tokens.token,

@@ -109,14 +109,12 @@ const interfaces = [
 const settings = {
   ...keyed(['contrabassEndpoint', 'openstackNeutronEndpoint', 'openstackNovaEndpoint', 'violaEndpoint'], address),
   ...fields('contrabassTimeout openstackTimeout violaTimeout downPortFastRetryMax openstackPortBaseline'),
-  ...fields('contrabassInsecureTLS openstackInsecureTLS violaInsecureTLS rabbitmqInsecureTLS'),
+  ...fields('contrabassInsecureTLS openstackInsecureTLS violaInsecureTLS'),
   ...fields('openstackEndpointInterface openstackEndpointRegion openstackNodeNameMetadataKey'),
   ...fields('pollFastInterval pollSlowInterval pollErrorInterval pollFastWindow'),
   openstackPortAllowedStatuses: [text],
   openstackPortOwners: [text],
   rabbitmqUrls: [address],
-  rabbitmqExchanges: [text],
-  rabbitmqTopics: [text],
 } as const
 const secretRef = fields('name key')
 

@@ -7,7 +7,7 @@
  */
 import { policyApiVersion as apiVersion, denyingBinding, type Policy } from '../contract/admission.ts'
 import { agentInputVariable, agentTraceVariable } from '../contract/agent-input.ts'
-import { agentEnvironment } from './config.ts'
+import { agentSettings } from '../contract/agent-settings.ts'
 import { agentName, allMounts, jobDeadlineSeconds, jobLabels } from './job.ts'
 
 const namespace = 'multinic-system'
@@ -41,7 +41,7 @@ const settings = {
 }
 
 const [job, pod, agent] = ['object.spec', 'variables.pod', 'variables.agent']
-const environment = [agentInputVariable, agentTraceVariable, ...Object.keys(agentEnvironment)]
+const environment = [agentInputVariable, agentTraceVariable, ...Object.keys(agentSettings)]
 const volumes = allMounts().map(mount => `${mount.name} ${mount.path} ${mount.type}`)
 const mounts = allMounts().map(mount => `${mount.name} ${mount.at} ${mount.readOnly ? 'ro' : 'rw'}`)
 const template = `${job}.template.metadata`

@@ -264,7 +264,7 @@ test('a controller that stops while its namespace is deleted removes all finaliz
     const metadata = { name: `config-${index}`, namespace, finalizers: [nodeConfigFinalizer] }
     await cluster.kube.create(nodeConfigs, { apiVersion, kind, metadata, spec })
   }
-  const controller = await harness.startController({ CONTROLLER_WORKERS: '1' })
+  const controller = await harness.startController({}, silent, { workers: 1 })
   try {
     await cluster.kube.delete(namespaces, { name: namespace })
     await eventually(async () => assert.ok((await remaining()) < 60), { within: 30_000, every: 1 })

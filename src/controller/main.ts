@@ -47,11 +47,15 @@ export interface NodeControllerOptions {
   signal: AbortSignal
   /** Called once, with the address of the health server. */
   onListening?: (address: string) => void
+  /** Configs that are reconciled at the same time, for tests. */
+  workers?: number
+  /** Minimum time between the starts of two drift checks in the cluster, for tests. */
+  checkGapMs?: number
 }
 
 /** Runs until the signal. Rejects when the settings are invalid or the API server is unreachable at the start. */
 export async function runNodeController(options: NodeControllerOptions): Promise<void> {
-  const { env, log, onListening } = options
+  const { env, log, onListening, workers = 16, checkGapMs = 5_000 } = options
   const end = new AbortController()
   const { signal } = end
   const config = controllerConfig(env)
@@ -104,10 +108,10 @@ export async function runNodeController(options: NodeControllerOptions): Promise
 
   async function lead(leaderSignal: AbortSignal): Promise<void> {
     bizConfigs?.reload()
-    const rollout = createRollout(caches, latest, { ...config.rollout, maxChecks: config.drift.maxChecks })
+    const rollout = createRollout(caches, latest, config.rollout)
     const statuses = createOwnStatuses(caches)
     const rates = createJobRates(
-      config.drift,
+      { ...config.drift, gapMs: checkGapMs },
       () => caches.configs.list().length,
       () => performance.now(),
     )
@@ -137,7 +141,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
     })
     const controller = runController({
       name: 'nodeconfigs',
-      workers: config.workers,
+      workers,
       reconcile,
       log,
       signal: leaderSignal,

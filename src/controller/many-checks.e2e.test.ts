@@ -18,7 +18,7 @@ import { nodes } from '../kube/resources.ts'
 
 const [count, seconds] = [5_000, 60]
 const namespace = 'multinic-system'
-/** DRIFT_CHECK_GAP. */
+/** Between the starts of two checks. */
 const gapSeconds = 5
 /** Long enough ago for a check of every node. */
 const lastProcessed = new Date(Date.now() - 48 * 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z')

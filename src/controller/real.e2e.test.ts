@@ -205,11 +205,8 @@ suite('in parallel', { concurrency: true }, () => {
     const first = await drifting.startController()
     await configured(drifting, 'drifts')
     await first.stop()
-    const own = await drifting.startController({
-      DRIFT_INTERVAL: '2s',
-      DRIFT_CHECK_GAP: '10ms',
-      DRIFT_POLICY: 'repair',
-    })
+    const env = { DRIFT_INTERVAL: '2s', DRIFT_POLICY: 'repair' }
+    const own = await drifting.startController(env, undefined, { checkGapMs: 10 })
     try {
       const interfaces = [aNic(0, { status: 'Failed', reason: 'Drifted', message: 'mtu is 1500, not 1450' })]
       const check = await drifting.endAgent('drifts', {

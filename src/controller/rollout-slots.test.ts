@@ -43,7 +43,7 @@ async function rolloutIn(cluster: Cluster, limits: Partial<RolloutLimits> = {}) 
   await Promise.all(Object.values(caches).map(cache => cache.start(stop.signal)))
   stop.abort()
   const latest = createLatestState(caches)
-  const defaults = { maxUnavailable: { count: 1 }, failureBudget: { count: 1 }, maxChecks: 2 }
+  const defaults = { maxUnavailable: { count: 1 }, failureBudget: { count: 1 } }
   return { latest, rollout: createRollout(caches, latest, { ...defaults, ...limits }) }
 }
 
@@ -237,8 +237,25 @@ test('everyone who waits is woken once when the rollout stops, and once when it 
   assert.deepEqual(rollout.keysToWake(start), [key('a')])
 })
 
+test('as many checks run as nodes may change, and at least one', async () => {
+  const jobs = [aJobOn('w1', { action: 'check' })]
+  const isReached = async (limits: Partial<RolloutLimits>) =>
+    (await rolloutIn({ jobs }, limits)).rollout.checkLimitReached()
+  assert.equal(await isReached({ maxUnavailable: { count: 1 } }), true)
+  assert.equal(await isReached({ maxUnavailable: { count: 2 } }), false)
+  const { rollout } = await rolloutIn({}, { maxUnavailable: { count: 0 } })
+  assert.equal(rollout.checkLimitReached(), false)
+})
+
+test('however many nodes may change, at most ten checks run', async () => {
+  const jobs = Array.from({ length: 10 }, (_, index) => aJobOn(`w${index}`, { action: 'check' }))
+  const { rollout } = await rolloutIn({ jobs }, { maxUnavailable: { count: 50 } })
+  assert.equal(rollout.checkLimitReached(), true)
+})
+
 test('running and starting checks count against the limit of checks', async () => {
-  const { rollout } = await rolloutIn({ jobs: [aJobOn('w1', { action: 'check' }), aJobOn('w2')] })
+  const limits = { maxUnavailable: { count: 2 } }
+  const { rollout } = await rolloutIn({ jobs: [aJobOn('w1', { action: 'check' }), aJobOn('w2')] }, limits)
   rollout.reserve(key('w3'), 'change')
   assert.equal(rollout.checkLimitReached(), false)
   rollout.reserve(key('w4'), 'check')

@@ -9,13 +9,13 @@ import { keyOf, keyText } from '../kube/keys.ts'
 import type { JobObject } from '../kube/types.ts'
 import { progressOf } from './agent-jobs.ts'
 import { type Caches, nodeOf, type RolloutKind } from './caches.ts'
-import type { Amount } from './config.ts'
 import { jobAnnotations } from './job.ts'
 import type { LatestState } from './latest-state.ts'
 import { isReachable } from './machine.ts'
 import { isResultRecorded } from './plan/config-status.ts'
 import { slotTimeoutMs } from './plan/delays.ts'
 import type { RolloutSlot } from './plan/observed.ts'
+import type { Amount } from './settings.ts'
 
 export interface Rollout {
   /** `despiteFailures`: also while the failure budget is used up. */
@@ -39,8 +39,9 @@ export interface Rollout {
 export interface RolloutLimits {
   maxUnavailable: Amount
   failureBudget: Amount
-  maxChecks: number
 }
+
+const maxChecks = 10
 
 export function createRollout(caches: Caches, latest: LatestState, limits: RolloutLimits): Rollout {
   const reserved = new Map<string, RolloutKind>()
@@ -116,7 +117,9 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
       return { available: free > ahead, message: waitMessage(max, lostConfigs(now).size) }
     },
     checkLimitReached() {
-      return latest.rolloutJobs('check').length + reservedFor('check') >= limits.maxChecks
+      // A check changes nothing: it also runs while no node may change.
+      const atMost = Math.max(1, Math.min(maxChecks, amountOf(limits.maxUnavailable, caches.nodes.list().length, 1)))
+      return latest.rolloutJobs('check').length + reservedFor('check') >= atMost
     },
     reserve: (key, kind) => void reserved.set(key, kind),
     release: key => void reserved.delete(key),

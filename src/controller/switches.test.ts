@@ -7,6 +7,7 @@ import { type ControllerCluster, inputOf, startControllerCluster } from '../../t
 import { eventually } from '../../test/support/eventually.ts'
 import { nodeConfigs } from '../contract/node-config.ts'
 import { events, namespaces, nodes } from '../kube/resources.ts'
+import { silent } from '../telemetry/log.ts'
 import { aNic } from './controller.fixture.ts'
 
 let cluster: ControllerCluster
@@ -92,11 +93,8 @@ test('settled nodes are checked with a limit, and drift is reported per interfac
   }
   await first.stop()
   // All of them are due within the first two seconds.
-  const controller = await cluster.startController({
-    DRIFT_INTERVAL: '2s',
-    DRIFT_CHECK_GAP: '10ms',
-    DRIFT_MAX_CHECKS: '1',
-  })
+  const env = { DRIFT_INTERVAL: '2s', MAX_UNAVAILABLE: '1' }
+  const controller = await cluster.startController(env, silent, { checkGapMs: 10 })
   try {
     const [pod] = await eventually(async () => {
       const open = (await cluster.waitingPods()).filter(one => inputOf(one).mode === 'check')

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { AuditWrite } from '../contract/audit.ts'
 import type { InventoryRecord, InventoryWrite } from '../contract/inventory.ts'
 import type { VerdictWrite } from '../contract/operator-api.ts'
-import { type Environment, settingsFrom } from '../runtime/env.ts'
+import type { Environment } from '../runtime/env.ts'
 import type { Access } from '../server/access.ts'
 import { openCertificates } from '../server/certificates.ts'
 import { listen } from '../server/server.ts'
@@ -14,7 +14,7 @@ import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { openInventoryAccess } from './access.ts'
 import { createInventoryApp } from './app.ts'
-import { inventorySettings } from './config.ts'
+import { inventorySettingsFrom } from './config.ts'
 import { measureReadyPorts } from './ready-ports.ts'
 import { openStore } from './store.ts'
 
@@ -42,7 +42,7 @@ const dayMs = 24 * 3_600_000
 
 export async function startInventory(options: StartOptions): Promise<RunningInventory> {
   const { env, log, onListen, addRoutes, reloadMs } = options
-  const settings = settingsFrom(inventorySettings, env)
+  const settings = inventorySettingsFrom(env)
   const certificates = await openCertificates('INVENTORY', settings, log, reloadMs)
   const metrics = createMetrics('inventory', { process: true })
   const access = await openInventoryAccess(settings, env, log, measureCalls(metrics))
@@ -52,8 +52,8 @@ export async function startInventory(options: StartOptions): Promise<RunningInve
     log,
     onReady: measureReadyPorts(metrics),
   })
-  const { INVENTORY_WEB_DIR: webDir, INVENTORY_RATE_LIMIT: rateLimit } = settings
-  const app = createInventoryApp({ store, access, log, metrics, webDir, rateLimit, certificates })
+  const rateLimit = settings.INVENTORY_RATE_LIMIT
+  const app = createInventoryApp({ store, access, log, metrics, rateLimit, certificates })
   addRoutes?.(app, access)
   const stop = new AbortController()
   // In the background: PostgreSQL may need minutes to drop or to partition a large history.

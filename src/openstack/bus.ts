@@ -22,10 +22,6 @@ export interface BusAccess {
   password: string
   /** Trusted instead of the system's certificate authorities. */
   ca?: string | undefined
-  insecureTls: boolean
-  exchanges: readonly string[]
-  /** Without the priority: `notifications` means `notifications.info`, `notifications.error` and so on. */
-  topics: readonly string[]
   /** A tenant names the hosts: it must not learn which of their ports are open. */
   isOfTenant?: boolean
   /** Name of a queue that survives a restart. Without a name the queue is deleted with the connection. */
@@ -147,7 +143,7 @@ async function session(access: BusAccess, host: BusHost, options: SessionOptions
     acquireTimeout: connectTimeoutMs,
     heartbeat: heartbeatSeconds,
     ...(host.tls && {
-      tls: { servername: host.hostname, rejectUnauthorized: !access.insecureTls, ...(access.ca && { ca: access.ca }) },
+      tls: { servername: host.hostname, ...(access.ca && { ca: access.ca }) },
     }),
   })
   connection.on('error', over.reject)
@@ -164,7 +160,7 @@ async function session(access: BusAccess, host: BusHost, options: SessionOptions
     await until(channel.basicQos({ prefetchCount: prefetch }))
     await until(consume(channel, queue, options.onMessage))
     for (;;) {
-      const { bound, missing } = await bindAll(connection, queue, access)
+      const { bound, missing } = await bindAll(connection, queue)
       if (ended.signal.aborted) await over.promise
       report(
         bound.length > 0
@@ -174,7 +170,7 @@ async function session(access: BusAccess, host: BusHost, options: SessionOptions
             }
           : {
               state: 'waiting',
-              message: `${hostText(host)}: no exchange ${access.exchanges.join(', ')} that the account may read`,
+              message: `${hostText(host)}: no exchange ${exchanges.join(', ')} that the account may read`,
             },
       )
       const pause = bound.length > 0 ? rebindMs : rebindSoonMs
@@ -273,12 +269,13 @@ async function consume(channel: Channel, queue: string, onMessage: (body: unknow
   })
 }
 
+/** Of oslo.messaging: named after the service, or the default of `control_exchange`. */
+const exchanges = ['neutron', 'nova', 'openstack']
+/** Without the priority: `notifications` means `notifications.info`, `notifications.error` and so on. */
+const topics = ['notifications', 'versioned_notifications']
+
 /** A refused binding closes its channel, so each exchange gets its own. */
-async function bindAll(
-  connection: Connection,
-  queue: string,
-  { exchanges, topics }: BusAccess,
-): Promise<{ bound: string[]; missing: string[] }> {
+async function bindAll(connection: Connection, queue: string): Promise<{ bound: string[]; missing: string[] }> {
   const bound: string[] = []
   const missing: string[] = []
   for (const exchange of exchanges) {

@@ -70,11 +70,13 @@ export interface OperatorOptions {
   onApi?: (deps: OperatorApiDeps) => void
   /** Time limit of a sync, for tests. */
   maxSyncMs?: number
+  /** Objects that are synced at the same time, for tests. */
+  workers?: number
 }
 
 /** Runs until the signal is aborted. */
 export async function runOperator(options: OperatorOptions): Promise<void> {
-  const { env, log, signal, recorder, onListen, onApi, maxSyncMs } = options
+  const { env, log, signal, recorder, onListen, onApi, maxSyncMs, workers = 100 } = options
   const settings = processSettingsFrom(env)
   const exposition = createMetrics('operator', { process: true })
   const access = settings.KUBECONFIG ? await loadKubeconfig(settings.KUBECONFIG) : inClusterAccess(settings)
@@ -91,7 +93,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   )
   const policy = await openPolicy({
     env,
-    hosts: settings.ENDPOINT_ALLOWED_HOSTS,
+    hosts: settings.ENDPOINT_ALLOWED_HOSTS ?? [],
     rulesFile: settings.NAMESPACE_RULES_FILE,
     ownNamespaces: ['multinic-system', settings.POD_NAMESPACE],
     log,
@@ -153,7 +155,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       metrics.stage(stage, (performance.now() - startedAt) / 1_000)
     }
   }
-  const fairShare = createFairShare(settings.OPERATOR_WORKERS, waker.wakeForStatus)
+  const fairShare = createFairShare(workers, waker.wakeForStatus)
   const refused = createRefusedWrites()
   const writer = configWriter(kube, refused)
   const ownStatuses = createOwnStatuses()
@@ -254,7 +256,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
         log.warn('namespace without a rule: its OpenstackConfigs are not served', { add: rule })
       const controller = runController({
         name: 'openstackconfig',
-        workers: settings.OPERATOR_WORKERS,
+        workers,
         reconcile: configReconciler(deps),
         log,
         signal: leaderSignal,
@@ -293,7 +295,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   }
 }
 
-function watchedNamespaces({ WATCH_NAMESPACES: named }: ProcessSettings): (string | undefined)[] {
+function watchedNamespaces({ WATCH_NAMESPACES: named = [] }: ProcessSettings): (string | undefined)[] {
   return named.length > 0 ? named : [undefined]
 }
 

@@ -14,14 +14,15 @@ import { createLog, type Level, type Log } from '../telemetry/log.ts'
 export function addComponentCommands(program: Command): void {
   const { help } = messagesIn(programLanguage())
   component(program, 'operator', help.operator, async context => {
-    const [{ runOperator }, { serveOperatorApi }, { startInventory }] = await Promise.all([
+    const [{ runOperator }, { serveOperatorApi }, { startInventory }, { isInventoryEnabled }] = await Promise.all([
       import('../operator/main.ts'),
       import('../operator/app.ts'),
       import('../inventory/main.ts'),
+      import('../inventory/config.ts'),
     ])
     let answering: OperatorApiDeps | undefined
     const addRoutes = (app: FastifyInstance, access: Access) => serveOperatorApi(app, () => answering, access)
-    const elsewhere = context.env['INVENTORY_ENABLED'] === 'false' || Boolean(context.env['INVENTORY_URL'])
+    const elsewhere = !isInventoryEnabled(context.env) || Boolean(context.env['INVENTORY_URL'])
     const inventory = elsewhere ? undefined : await startInventory({ ...context, addRoutes })
     const onApi = (it: OperatorApiDeps) => {
       answering = it

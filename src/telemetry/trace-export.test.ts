@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as z from 'zod'
 import { eventually } from '../../test/support/eventually.ts'
 import { serve } from '../../test/support/http-stub.ts'
 import { readOtlp, startCollector } from '../../test/support/otlp-collector.ts'
-import { settingsFrom } from '../runtime/env.ts'
+import { settingsFrom } from '../contract/setting.ts'
 import { createLog, silent } from './log.ts'
 import { childOf, newTrace, noTracer, parseTraceparent, type Span, traceparentOf } from './trace.ts'
 import { openTracer, otlpOf, traceSettings } from './trace-export.ts'
 
-const settings = z.object(traceSettings)
-const read = (env: Record<string, string>) => settingsFrom(settings, env)
+const read = (env: Record<string, string>) => settingsFrom(traceSettings, env)
 const sent = { sent: 0, dropped: 0 }
 const counting = () => ({ ...sent })
 const aSpan = (more: Partial<Span> = {}): Span => ({

@@ -4,31 +4,38 @@
  * Export never blocks the component. Spans that the collector refuses or that overflow the queue are dropped and counted.
  */
 import { request } from 'undici'
-import * as z from 'zod'
+import { matching, type Settings, type Values } from '../contract/setting.ts'
 import { messageOf } from '../runtime/errors.ts'
 import type { Log } from './log.ts'
 import { noTracer, type Span, spanKinds, type Tracer } from './trace.ts'
 
 /** Names as defined by OpenTelemetry. */
 export const traceSettings = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: z
-    .string()
-    .refine(isHttpUrl, 'must be an http or https address, such as http://collector:4318')
-    .optional()
-    .meta({ description: 'Collector for traces (OTLP over HTTP). Unset disables tracing.' }),
-  OTEL_EXPORTER_OTLP_HEADERS: z
-    .string()
-    .refine(text => headersIn(text) !== undefined, 'must be comma-separated name=value pairs with URL-encoded values')
-    .optional()
-    .meta({ description: 'Headers for the collector, as comma-separated name=value pairs.' }),
-  OTEL_SERVICE_NAME: z
-    .string()
-    .max(255)
-    .optional()
-    .meta({ description: 'Service name in traces. Default: multinic- and the component.' }),
-}
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    read: matching(isHttpUrl, 'must be an http or https address, such as http://collector:4318'),
+    about: {
+      en: 'Collector for traces (OTLP over HTTP). Without it, tracing is off.',
+      ko: '트레이스를 받는 컬렉터입니다(HTTP의 OTLP). 설정하지 않으면 트레이스를 보내지 않습니다.',
+    },
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    read: matching(
+      value => headersIn(value) !== undefined,
+      'must be comma-separated name=value pairs with URL-encoded values',
+    ),
+    about: {
+      en: 'Headers for the collector, as comma-separated name=value pairs.',
+      ko: '컬렉터로 보내는 헤더입니다. 쉼표로 구분한 name=value 쌍입니다.',
+    },
+  },
+  OTEL_SERVICE_NAME: {
+    read: matching(value => value.length <= 255, 'must have at most 255 characters'),
+    unset: { en: 'multinic- and the component', ko: 'multinic-과 컴포넌트 이름' },
+    about: { en: 'Service name in traces.', ko: '트레이스의 서비스 이름입니다.' },
+  },
+} satisfies Settings
 
-export type TraceSettings = z.infer<z.ZodObject<typeof traceSettings>>
+export type TraceSettings = Partial<Values<typeof traceSettings>>
 
 export interface TracerOptions {
   component: string

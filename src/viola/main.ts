@@ -1,7 +1,7 @@
 /**
  * The Viola API as a program: settings → clusters → app → listen → stop.
  */
-import { type Environment, settingsFrom } from '../runtime/env.ts'
+import type { Environment } from '../runtime/env.ts'
 import { openCertificates } from '../server/certificates.ts'
 import { listen } from '../server/server.ts'
 import { measureCalls } from '../telemetry/client-metrics.ts'
@@ -9,7 +9,7 @@ import type { Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { openViolaAccess } from './access.ts'
 import { createViolaApp } from './app.ts'
-import { violaSettings } from './config.ts'
+import { violaSettingsFrom } from './config.ts'
 import { openTargets } from './targets/targets.ts'
 
 export interface ViolaOptions {
@@ -21,7 +21,7 @@ export interface ViolaOptions {
 
 /** Runs until the signal. Requests in progress get their response first. */
 export async function runViola({ env, log, signal, onListen }: ViolaOptions): Promise<void> {
-  const settings = settingsFrom(violaSettings, env)
+  const settings = violaSettingsFrom(env)
   const certificates = await openCertificates('VIOLA', settings, log)
   const metrics = createMetrics('viola', { process: true })
   const startCall = measureCalls(metrics)

@@ -195,7 +195,7 @@ test('operator 10: an object does not turn off TLS verification for the token of
 test('operator 8: many objects with endpoints that hang do not delay another namespace', async () => {
   await using hanging = await startStubServer(() => ({ status: 200, hang: true }))
   const rules = await rulesFile({ [tenant]: everything })
-  await environment.startOperator({ OPERATOR_WORKERS: '10', ...rules })
+  await environment.startOperator(rules, { workers: 10 })
   for (let n = 0; n < 20; n++)
     await environment.create({
       ...{ namespace: tenant, name: `slow-${n}` },

@@ -28,14 +28,7 @@ import { silent } from '../../src/telemetry/log.ts'
 import { startNode } from '../rigs/kubernetes/rig.ts'
 import type { Daemon } from '../rigs/process.ts'
 import { endedStatus } from '../support/controller-cluster.ts'
-import {
-  configuredStatus,
-  forEachParallel,
-  newConfig,
-  parallel,
-  readyNode,
-  uuidOf,
-} from '../support/controller-scale.ts'
+import { configuredStatus, forEachParallel, newConfig, readyNode, uuidOf } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type AuditedRequest, type RealController, startRealController } from '../support/real-controller.ts'
 import { asDeployed } from './component.ts'
@@ -252,7 +245,8 @@ async function startController(
     namespace,
     {
       ...{ KUBECONFIG: kubeconfig, CONTROLLER_NAMESPACE: namespace, LEADER_ELECT: 'false', MAX_UNAVAILABLE: '100%' },
-      ...{ CONTROLLER_WORKERS: String(parallel), ...environment, ...env },
+      ...environment,
+      ...env,
     },
     // Started like in its image.
     [...flags, programIn(real)],

@@ -19,7 +19,7 @@ import { jobs, nodes } from '../../src/kube/resources.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import type { ControlPlane } from '../rigs/kubernetes/rig.ts'
 import { adminCaller } from '../support/access.ts'
-import { forEachParallel, newConfig, parallel, readyNode, uuidOf } from '../support/controller-scale.ts'
+import { forEachParallel, newConfig, readyNode, uuidOf } from '../support/controller-scale.ts'
 import { eventually } from '../support/eventually.ts'
 import { type RealController, startRealController } from '../support/real-controller.ts'
 import { startTargetCluster } from '../support/target-cluster.ts'
@@ -159,7 +159,7 @@ async function controllerWith(real: RealController, program: string, size: numbe
     namespace,
     {
       ...{ KUBECONFIG: kubeconfig, CONTROLLER_NAMESPACE: namespace, MAX_UNAVAILABLE: '100%' },
-      ...{ CONTROLLER_WORKERS: String(parallel), ...environment },
+      ...environment,
     },
     [...flags, program],
   )

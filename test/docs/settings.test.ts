@@ -3,8 +3,15 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { chartValues, type Group, type Leaf } from '../../scripts/chart-values.ts'
+import { componentSettings, helmPath } from '../../scripts/component-settings.ts'
 import { parseSettings } from '../../src/agent/config.ts'
-import { agentDefaults } from '../../src/contract/agent-settings.ts'
+import { agentSettings } from '../../src/contract/agent-settings.ts'
+import type { Setting } from '../../src/contract/setting.ts'
+import { controllerConfig } from '../../src/controller/config.ts'
+import { inventorySettingsFrom } from '../../src/inventory/config.ts'
+import { processSettingsFrom, resolveSettings } from '../../src/operator/config.ts'
+import { violaSettingsFrom } from '../../src/viola/config.ts'
 import { root } from './blocks.ts'
 
 type Defaults = Map<string, string>
@@ -25,13 +32,19 @@ function settingsIn(page: string): Defaults {
 /** A value in backticks; other defaults are described in the language of the page. */
 const literalIn = (cell: string | undefined) => /^`.*`$/.exec(cell ?? '')?.[0]
 
+const literalsIn = (documented: Defaults) =>
+  Object.fromEntries(
+    [...documented].flatMap(([name, cell]) => {
+      const literal = literalIn(cell)
+      return literal ? [[name, literal.slice(1, -1)]] : []
+    }),
+  )
+
 /** Kubernetes sets these. */
 const isKubernetes = (name: string) => name.startsWith('KUBERNETES_')
 const viola = settingsIn('docs/reference/viola-settings.md')
 const controller = settingsIn('docs/reference/controller-settings.md')
-/** NETWORK_NOPREFIXROUTE has no effect, and does not reach the agent. */
-const isAgentSetting = (name: string) =>
-  /^(NETWORK_|NIC_WAIT$|PREFLIGHT_)/.test(name) && name !== 'NETWORK_NOPREFIXROUTE'
+const isAgentSetting = (name: string) => name in agentSettings
 const sorted = (names: Iterable<string>) => [...names].sort()
 
 for (const ending of ['md', 'ko.md']) {
@@ -45,24 +58,61 @@ for (const ending of ['md', 'ko.md']) {
   test(`docs/guides/agent.${ending} lists every setting with its default`, () => {
     const documented = settingsIn(`docs/guides/agent.${ending}`)
     assert.deepEqual(sorted(documented.keys()), sorted([...controller.keys()].filter(isAgentSetting)))
-    const literals = [...documented].flatMap(([name, cell]) => {
-      const literal = literalIn(cell)
-      return literal ? [[name, literal.slice(1, -1)] as const] : []
-    })
-    assert.ok(literals.length > 10)
-    assert.deepEqual(parseSettings(Object.fromEntries(literals)), parseSettings({}))
+    const literals = literalsIn(documented)
+    assert.ok(Object.keys(literals).length > 9)
+    assert.deepEqual(parseSettings(literals), parseSettings({}))
   })
 }
 
-test('the defaults of the agent in the reference of the controller are those of the agent', () => {
-  const literals = [...controller].flatMap(([name, cell]) => {
-    const literal = isAgentSetting(name) ? literalIn(cell) : undefined
-    return literal ? [[name, literal.slice(1, -1)] as const] : []
+const readers: Record<keyof typeof componentSettings, (env: Record<string, string>) => unknown> = {
+  operator: processSettingsFrom,
+  viola: violaSettingsFrom,
+  inventory: inventorySettingsFrom,
+  controller: env => ({ ...controllerConfig(env), agent: { ...controllerConfig(env).agent, environment: {} } }),
+}
+
+for (const [component, read] of Object.entries(readers))
+  for (const ending of ['md', 'ko.md'])
+    test(`the defaults in ${component}-settings.${ending} are what the ${component} does without settings`, () => {
+      const documented = literalsIn(settingsIn(`docs/reference/${component}-settings.${ending}`))
+      assert.ok(Object.keys(documented).length > 4)
+      assert.deepEqual(read(documented), read({}))
+    })
+
+test('the defaults of the sync settings are those of a sync', () => {
+  const required = { CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola' }
+  const { origins: _, ...settings } = resolveSettings({
+    ...literalsIn(settingsIn('docs/reference/settings.md')),
+    ...required,
   })
-  // NETWORK_PROBE_PEERS has none.
-  assert.equal(literals.length, [...controller.keys()].filter(isAgentSetting).length - 1)
-  assert.deepEqual(parseSettings(Object.fromEntries(literals)), parseSettings({}))
+  const { origins: __, ...defaults } = resolveSettings(required)
+  assert.deepEqual(settings, defaults)
 })
+
+test('the defaults of the agent are those of its table', () => {
+  const documented = Object.fromEntries(Object.entries(literalsIn(controller)).filter(([name]) => isAgentSetting(name)))
+  assert.equal(Object.keys(documented).length, Object.keys(agentSettings).length - 1, 'NETWORK_PROBE_PEERS has none')
+  assert.deepEqual(parseSettings(documented), parseSettings({}))
+})
+
+for (const [component, table] of Object.entries(componentSettings))
+  test(`every setting of the ${component} has a value of the chart, or none on purpose, and a Korean text`, () => {
+    for (const [name, setting] of Object.entries<Setting>(table)) {
+      assert.match(setting.about.ko, /[가-힣]/, name)
+      const path = helmPath(component as keyof typeof componentSettings, name, setting)
+      if (path !== null) assert.ok(isChartValue(path), `${name}: ${path}`)
+    }
+  })
+
+function isChartValue(path: string): boolean {
+  let at: Group | Leaf | undefined = chartValues
+  for (const [index, part] of path.split('.').entries()) {
+    if (at === undefined) return false
+    if (!('of' in at)) return index === 2 && Object.hasOwn(at.schema['properties'] ?? {}, part)
+    at = at.of[part]
+  }
+  return at !== undefined
+}
 
 for (const component of ['controller', 'inventory', 'operator', 'viola'])
   for (const ending of ['md', 'ko.md'])
@@ -75,8 +125,3 @@ for (const component of ['controller', 'inventory', 'operator', 'viola'])
         [],
       )
     })
-
-test('the defaults of the agent are those of its table', () => {
-  assert.deepEqual(parseSettings(agentDefaults), parseSettings({}))
-  assert.deepEqual(sorted(Object.keys(agentDefaults)), sorted([...controller.keys()].filter(isAgentSetting)))
-})

@@ -6,17 +6,19 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseSettings } from '../../src/agent/config.ts'
 import { parseInput } from '../../src/agent/input.ts'
-import { settingDefaults, settingEnvironment } from '../../src/contract/settings.ts'
-import { controllerConfig, controllerSettings } from '../../src/controller/config.ts'
+import type { Settings as SettingsTable } from '../../src/contract/setting.ts'
+import { type Settings, syncSettings } from '../../src/contract/settings.ts'
+import { controllerConfig } from '../../src/controller/config.ts'
 import { aConfig, aReport } from '../../src/controller/controller.fixture.ts'
 import { readReport } from '../../src/controller/report.ts'
-import { inventorySettings } from '../../src/inventory/config.ts'
+import { controllerSettings } from '../../src/controller/settings.ts'
+import { inventorySettings, inventorySettingsFrom } from '../../src/inventory/config.ts'
 import { parseBusAddresses } from '../../src/openstack/bus-address.ts'
 import { decryptPassword } from '../../src/openstack/cipher.ts'
 import { readNotification } from '../../src/openstack/notification.ts'
-import { processSettings, processSettingsFrom, resolveSettings } from '../../src/operator/config.ts'
-import { settingsFrom } from '../../src/runtime/env.ts'
-import { violaSettings } from '../../src/viola/config.ts'
+import { processSettingsFrom, resolveSettings } from '../../src/operator/config.ts'
+import { processSettings } from '../../src/operator/settings.ts'
+import { violaSettingsFrom } from '../../src/viola/config.ts'
 import { brokenBytes, brokenRecords, brokenTexts, brokenValues } from './broken-inputs.ts'
 import { fuzz, refusalOf } from './fuzz.ts'
 
@@ -126,7 +128,7 @@ test('broken settings of the agent: every error names the variable', async () =>
     NETWORK_POLICY_ROUTING_ENABLED: 'true',
     NETWORK_ROUTING_TABLE_BASE: '100',
     NETWORK_ROUTE_METRIC: '100',
-    NETWORK_RELOAD: 'none',
+    NETWORK_TAKEOVER: 'refuse',
     NIC_WAIT: '15s',
     MULTINIC_BACKEND: 'netplan',
     NETWORK_PROBE: 'reported,multinic2=required',
@@ -171,22 +173,22 @@ test('broken agent reports: a report that does not match the Job counts as missi
 
 const secret = 'a-token-that-nobody-may-see'
 /** A valid or invalid value for each variable. */
-function placeholders(shape: Record<string, unknown>): Record<string, string> {
-  return Object.fromEntries(Object.keys(shape).map(name => [name, /FILE|PATH|DIR/.test(name) ? '/nowhere' : '']))
+function placeholders(table: SettingsTable): Record<string, string> {
+  return Object.fromEntries(Object.keys(table).map(name => [name, /FILE|PATH|DIR/.test(name) ? '/nowhere' : '']))
 }
 
 const components: Record<string, [read: (env: Record<string, string>) => unknown, valid: Record<string, string>]> = {
   operator: [
     processSettingsFrom,
     {
-      ...placeholders(processSettings.shape),
-      OPERATOR_WORKERS: '10',
+      ...placeholders(processSettings),
+      POLL_MIN_INTERVAL: '1s',
       LEADER_ELECT: 'false',
       INVENTORY_URL: 'http://inventory',
     },
   ],
   viola: [
-    env => settingsFrom(violaSettings, env),
+    violaSettingsFrom,
     {
       LISTEN_ADDR: ':8080',
       KUBE_TIMEOUT: '10s',
@@ -198,19 +200,19 @@ const components: Record<string, [read: (env: Record<string, string>) => unknown
   controller: [
     controllerConfig,
     {
-      ...placeholders(controllerSettings.shape),
+      ...placeholders(controllerSettings),
       JOB_TTL: '10m',
       MAX_UNAVAILABLE: '10%',
       DRIFT_INTERVAL: '5m',
-      CONTROLLER_WORKERS: '4',
+      CLEANUP_TIMEOUT: '4m',
       NETWORK_TAKEOVER: 'dynamic',
       AGENT_APPARMOR_PROFILE: 'RuntimeDefault',
     },
   ],
   inventory: [
-    env => settingsFrom(inventorySettings, env),
+    inventorySettingsFrom,
     {
-      ...placeholders(inventorySettings.shape),
+      ...placeholders(inventorySettings),
       INVENTORY_DATABASE_URL: `postgresql://user:${secret}@host:5432/name`,
       INVENTORY_HISTORY_DAYS: '365',
       INVENTORY_RATE_LIMIT: '100',
@@ -237,16 +239,17 @@ for (const [component, [read, valid]] of Object.entries(components))
 test('broken sync settings, from the environment and from an object: every error names the setting', async () => {
   const env = {
     ...Object.fromEntries(
-      Object.entries(settingEnvironment).map(([name, variable]) => [
-        variable,
-        String((settingDefaults as Record<string, unknown>)[name] ?? ''),
-      ]),
+      Object.values(syncSettings).map(setting => [setting.environment, 'default' in setting ? setting.default : '']),
     ),
     CONTRABASS_ENDPOINT: 'https://contrabass',
     VIOLA_ENDPOINT: 'https://viola',
     CONTRABASS_ENCRYPT_KEY: secret,
   }
-  const object = { ...settingDefaults, contrabassEndpoint: 'https://contrabass/', violaEndpoint: 'https://viola' }
+  const object: Settings = {
+    ...{ contrabassEndpoint: 'https://contrabass/', violaEndpoint: 'https://viola', violaInsecureTLS: false },
+    ...{ contrabassTimeout: '30s', pollFastInterval: '20s', downPortFastRetryMax: 5 },
+    ...{ openstackEndpointInterface: 'public', openstackPortOwners: ['compute:*'], openstackPortBaseline: 'none' },
+  }
   await fuzz(
     fc.tuple(brokenRecords([env]), brokenValues([object, {}])),
     async ([variables, overrides]) => {

@@ -56,9 +56,6 @@ export async function firstBusError({ port, password, ca }: BusAt): Promise<stri
       user: 'guest',
       password,
       ...(ca !== undefined && { ca }),
-      insecureTls: false,
-      exchanges: ['nova'],
-      topics: ['notifications'],
     },
     {
       onMessage: () => {},

@@ -49,7 +49,7 @@ export interface OperatorEnvironment {
   nameProvider(name?: string): Promise<void>
   startOperator(
     env?: Record<string, string>,
-    options?: Pick<OperatorOptions, 'maxSyncMs'>,
+    options?: Pick<OperatorOptions, 'maxSyncMs' | 'workers'>,
   ): Promise<() => Promise<void>>
   create(
     config: Partial<OpenstackConfig['spec']> & { name?: string; namespace?: string; settings?: Settings },

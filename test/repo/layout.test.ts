@@ -67,7 +67,7 @@ test('only the entry point of the operator opens OpenStack clouds', () => {
 test('the contract imports zod only, and its files for the agent import nothing', () => {
   const withoutZod = [
     ...['address', 'duration', 'hash', 'interface-fields', 'interfaces', 'json', 'nic-routes', 'object'],
-    ...['packet-sources', 'routing-messages', 'routing-scheme'],
+    ...['packet-sources', 'routing-messages', 'routing-scheme', 'setting', 'agent-settings'],
   ].map(name => `src/contract/${name}.ts`)
   const needsNothing = (path: string) => withoutZod.includes(path) || path.startsWith('src/contract/reasons/')
   const foreign = code

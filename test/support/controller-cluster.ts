@@ -12,7 +12,7 @@ import type { AgentReport } from '../../src/contract/agent-report.ts'
 import { crdOf, kinds } from '../../src/contract/crd.ts'
 import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../../src/contract/node-config.ts'
 import { aConfig, aNic, type ConfigValues } from '../../src/controller/controller.fixture.ts'
-import { runNodeController } from '../../src/controller/main.ts'
+import { type NodeControllerOptions, runNodeController } from '../../src/controller/main.ts'
 import { connectKube, type KubeClient } from '../../src/kube/client.ts'
 import { loadKubeconfig } from '../../src/kube/config.ts'
 import { isNotFound } from '../../src/kube/errors.ts'
@@ -46,10 +46,15 @@ let machines = 0
 
 /** Actions and expectations of a test in one namespace, on any API server. */
 export function controllerHarness(kube: KubeClient, kubeconfig: string, namespace: string, waits: WaitOptions = {}) {
-  async function startController(env: Record<string, string> = {}, log: Log = silent) {
+  async function startController(
+    env: Record<string, string> = {},
+    log: Log = silent,
+    limits: Pick<NodeControllerOptions, 'workers' | 'checkGapMs'> = {},
+  ) {
     const stop = new AbortController()
     const listening = Promise.withResolvers<string>()
     const ended = runNodeController({
+      ...limits,
       env: {
         KUBECONFIG: kubeconfig,
         CONTROLLER_NAMESPACE: namespace,

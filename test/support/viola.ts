@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { FastifyInstance } from 'fastify'
 import { violaPath } from '../../src/contract/viola.ts'
-import { environment, settingsFrom } from '../../src/runtime/env.ts'
+import { environment } from '../../src/runtime/env.ts'
 import { openCertificates } from '../../src/server/certificates.ts'
 import { type Log, silent } from '../../src/telemetry/log.ts'
 import { openViolaAccess } from '../../src/viola/access.ts'
 import { createViolaApp, type ViolaAppOptions } from '../../src/viola/app.ts'
-import { violaSettings } from '../../src/viola/config.ts'
+import { violaSettingsFrom } from '../../src/viola/config.ts'
 import { openTargets } from '../../src/viola/targets/targets.ts'
 
 export interface ViolaResponse {
@@ -43,7 +43,7 @@ export async function aViola(
   log: Log = silent,
   more: Pick<ViolaAppOptions, 'timeouts'> = {},
 ): Promise<Viola> {
-  const settings = settingsFrom(violaSettings, { VIOLA_ANONYMOUS_ACCESS: 'true', ...env })
+  const settings = violaSettingsFrom({ VIOLA_ANONYMOUS_ACCESS: 'true', ...env })
   const certificates = await openCertificates('VIOLA', settings, log, 20)
   const access = await openViolaAccess(settings, log)
   const targets = await openTargets({ settings, log, refreshMs: 20, maxAgeMs: 20 })

@@ -60,7 +60,7 @@ before(async () => {
     NODE_LABELS: 'true',
     ...{ ATTACHMENT_NAMESPACES: namespace, ATTACHMENT_PLUGIN: 'macvlan' },
     ATTACHMENT_IPAM: '{"multinic0":{"type":"static"}}',
-    ...{ DRIFT_POLICY: 'repair', DRIFT_INTERVAL: '2s', DRIFT_CHECK_GAP: '10ms' },
+    ...{ DRIFT_POLICY: 'repair', DRIFT_INTERVAL: '5s' },
   })
 })
 

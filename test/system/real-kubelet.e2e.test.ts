@@ -276,7 +276,7 @@ test('a check reports what somebody changed by hand, with its own time, and chan
 test('with repair, periodic checks put back what somebody changes by hand', async () => {
   needsNic()
   await controller.stop()
-  controller = startController({ DRIFT_POLICY: 'repair', DRIFT_INTERVAL: '2s', DRIFT_CHECK_GAP: '10ms' })
+  controller = startController({ DRIFT_POLICY: 'repair', DRIFT_INTERVAL: '5s' })
   // First the drift that was reported, then one that a periodic check finds.
   await eventually(assertConfigured, { within, every: 200 })
   await waitForState('w1', 'Configured True AllInterfacesConfigured: 1/1')

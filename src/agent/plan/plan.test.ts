@@ -313,11 +313,7 @@ test('sysctls that are no longer desired are restored, accept_ra_defrtr first', 
   const settings = planOf(before, [anInterface(0)], env).units.flatMap(unit =>
     unit.changes.filter(change => change.kind === 'sysctl').map(describeChange),
   )
-  assert.deepEqual(settings, [
-    'ipv6.accept_ra_defrtr 1 to 0',
-    'ipv6.accept_ra 0 to 1',
-    'ipv6.autoconf 0 to 1',
-  ])
+  assert.deepEqual(settings, ['ipv6.accept_ra_defrtr 1 to 0', 'ipv6.accept_ra 0 to 1', 'ipv6.autoconf 0 to 1'])
   const after = afterPlan(before, [anInterface(0)], env)
   assert.deepEqual(planOf(after, [anInterface(0)], env).units, [])
   // Another program may turn it off afterwards: networkd handles advertisements itself.

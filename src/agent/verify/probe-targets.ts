@@ -5,7 +5,8 @@
  */
 
 import { contains, type Family, parseCidr, parseIp } from '../../contract/address.ts'
-import type { ProbeMode, Settings } from '../config.ts'
+import type { ProbeMode } from '../../contract/agent-settings.ts'
+import type { Settings } from '../config.ts'
 import type { DesiredNic } from '../state/desired-nic.ts'
 import type { Observed, ObservedRoute } from '../state/observed.ts'
 import type { ProbeTarget } from './neighbour-probe.ts'

@@ -53,11 +53,11 @@ export const syncReasons = {
     class: 'warning',
     en: [
       'The operator cannot connect to the message bus of the cloud, or none of its exchanges exists yet. The operator polls at the fast interval and keeps reconnecting.',
-      'Check the broker addresses, the network path to the broker and rabbitmqExchanges.',
+      'Check the broker addresses and the network path to the broker, and that Neutron or Nova sends notifications.',
     ],
     ko: [
       '클라우드의 메시지 버스에 연결할 수 없거나 아직 exchange가 없습니다. operator는 짧은 주기로 폴링하면서 다시 연결합니다.',
-      '브로커 주소, 브로커까지의 네트워크 경로, rabbitmqExchanges를 확인하십시오.',
+      '브로커 주소와 브로커까지의 네트워크 경로, 그리고 Neutron이나 Nova가 알림을 보내는지 확인하십시오.',
     ],
   },
   EventBusConnected: {

@@ -77,10 +77,6 @@ const refusals: Record<string, [given: Given, expected: RegExp]> = {
     { env: ownKey, settings: { openstackInsecureTLS: true } },
     /spec\.settings\.openstackInsecureTLS/,
   ],
-  'operator 10: an object does not turn off TLS verification of the bus whose account the operator’s key decrypts': [
-    { env: ownKey, settings: { rabbitmqInsecureTLS: true } },
-    /spec\.settings\.rabbitmqInsecureTLS/,
-  ],
   'operator 10: an object does not turn off TLS verification of the operator’s Viola': [
     { stored: shared, settings: { violaInsecureTLS: true } },
     /spec\.settings\.violaInsecureTLS/,
@@ -102,7 +98,7 @@ for (const [name, [given, expected]] of Object.entries(refusals))
 
 test('an object may turn off TLS verification for its own endpoints and key', async () => {
   const settings = {
-    ...{ contrabassInsecureTLS: true, openstackInsecureTLS: true, rabbitmqInsecureTLS: true, violaInsecureTLS: true },
+    ...{ contrabassInsecureTLS: true, openstackInsecureTLS: true, violaInsecureTLS: true },
     violaEndpoint: 'https://viola.team',
   }
   assert.equal(keyIn(await credentials({ env: ownKey, stored: shared, settings })), 'shared')

@@ -102,18 +102,16 @@ async function encryptKeyFor(
   const { encryptKey, origins } = settings
   if (encryptKey && origins.contrabassEncryptKey === 'object') return ofNamespace(encryptKey)
   if (encryptKey && origins.contrabassEncryptKey === 'environment')
-    return { encryptKey: ownKey(encryptKey, config, settings), usesOwnKey: true }
+    return { encryptKey: ownKey(encryptKey, settings), usesOwnKey: true }
   throw configError([
     `no encryption key: name a Secret in spec.secrets.contrabassEncryptKeySecretRef, or create the Secret ${wellKnownSecret.name} with the key ${wellKnownSecret.key} in namespace ${namespace}`,
   ])
 }
 
 /** Every endpoint that would receive the decrypted password or its token must be the operator's own. */
-function ownKey(key: string, { spec }: OpenstackConfig, settings: SyncSettings): string {
+function ownKey(key: string, settings: SyncSettings): string {
   const { origins } = settings
-  // The key also decrypts the account of the message bus, unless the object has one of its own.
-  const bus = spec.secrets?.rabbitmqSecretRef ? [] : (['rabbitmqInsecureTLS'] as const)
-  verifyTLS(settings, ['contrabassInsecureTLS', 'openstackInsecureTLS', ...bus], 'its own encryption key')
+  verifyTLS(settings, ['contrabassInsecureTLS', 'openstackInsecureTLS'], 'its own encryption key')
   const named = (['contrabassEndpoint', 'openstackNeutronEndpoint', 'openstackNovaEndpoint'] as const).filter(
     name => origins[name] === 'object',
   )

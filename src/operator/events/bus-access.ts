@@ -51,7 +51,7 @@ export async function busFor(
       return { problem: `Secret ${ref.name}: RABBITMQ_URLS is missing; add it, or set spec.settings.rabbitmqUrls` }
     const account = { user: (await read('RABBITMQ_USER'))?.trim(), password: (await read('RABBITMQ_PASSWORD'))?.trim() }
     const ca = (await read('RABBITMQ_CA')) ?? own.ca
-    return accessFor(`Secret ${ref.name}`, addresses, account, { settings, own, ca, ...named })
+    return accessFor(`Secret ${ref.name}`, addresses, account, { own, ca, ...named })
   }
   if (settings.origins.rabbitmqUrls === 'object')
     return {
@@ -62,18 +62,14 @@ export async function busFor(
   if (bus) {
     if (bus.password === undefined) return { problem: 'rabbitMQPw of Contrabass: cannot decrypt it with the key' }
     const rule = settings.origins.contrabassEndpoint === 'object' ? named : { isAllowedHost }
-    return accessFor('rabbitMQUrls of Contrabass', bus.urls, bus, { settings, own, ca, ...rule })
+    return accessFor('rabbitMQUrls of Contrabass', bus.urls, bus, { own, ca, ...rule })
   }
   if (configured.length === 0) return undefined
   const account = { user: own.user, password: await own.password() }
-  // An object must not switch off TLS verification for the operator's own account.
-  const rabbitmqInsecureTLS = settings.origins.rabbitmqInsecureTLS !== 'object' && settings.rabbitmqInsecureTLS
-  const strict = { settings: { ...settings, rabbitmqInsecureTLS }, own, ca, isAllowedHost: () => true }
-  return accessFor('RABBITMQ_URLS of the operator', configured, account, strict)
+  return accessFor('RABBITMQ_URLS of the operator', configured, account, { own, ca, isAllowedHost: () => true })
 }
 
 interface AccessOptions {
-  settings: SyncSettings
   own: OwnBus
   ca: string | undefined
   isAllowedHost: (host: string) => boolean
@@ -84,7 +80,7 @@ function accessFor(
   origin: string,
   urls: readonly string[],
   account: { user?: string | undefined; password?: string | undefined },
-  { settings, own, ca, isAllowedHost, isOfTenant = false }: AccessOptions,
+  { own, ca, isAllowedHost, isOfTenant = false }: AccessOptions,
 ): BusChoice {
   const addresses = parseBusAddresses(urls)
   if ('error' in addresses) return { problem: `${origin}: ${addresses.error}` }
@@ -99,9 +95,6 @@ function accessFor(
       vhost,
       ...login,
       ca,
-      insecureTls: settings.rabbitmqInsecureTLS,
-      exchanges: settings.rabbitmqExchanges,
-      topics: settings.rabbitmqTopics,
       queue: own.queue,
       ...(isOfTenant && { isOfTenant }),
     },

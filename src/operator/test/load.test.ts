@@ -54,7 +54,7 @@ test('a cloud that hangs, with as many objects as workers, does not block the ot
     const credentials = { openstackProviderID: `provider-${n % 3}`, projectID, k8sProviderID }
     await environment.create({ name: `config-${n}`, vmNames: [server.id], credentials, settings })
   }
-  await environment.startOperator({ OPERATOR_WORKERS: '4' })
+  await environment.startOperator({}, { workers: 4 })
   for (let n = 0; n < 12; n += 3) await create(n)
   await eventually(() => assert.equal(hanging(), 1))
   for (let n = 0; n < 12; n++) if (n % 3 > 0) await create(n)
@@ -66,7 +66,7 @@ test('an inventory that does not answer does not hold up the other objects of a 
   await using inventory = await startStubServer(() => ({ status: 200, hang: true }))
   const isRecording = () => inventory.requests.some(({ method }) => method !== 'GET')
   // Then one object at a time uses the cloud.
-  await environment.startOperator({ OPERATOR_WORKERS: '5', INVENTORY_URL: inventory.url })
+  await environment.startOperator({ INVENTORY_URL: inventory.url }, { workers: 5 })
   for (const name of ['worker-1', 'worker-2', 'worker-3'])
     await environment.create({ name, vmNames: [workerWithPort(name).id] })
   await eventually(async () => assert.equal((await environment.nodes()).length, 3))

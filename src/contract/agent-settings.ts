@@ -5,7 +5,7 @@
 import { parseIp } from './address.ts'
 import { interfaceIndex } from './interfaces.ts'
 import { defaultMarkMask, defaultTableBase, hex } from './routing-scheme.ts'
-import { duration, flag, integer, list, oneOf, type Read, type Settings, text, type Values } from './setting.ts'
+import { duration, flag, integer, list, oneOf, quoted, type Read, type Settings, text, type Values } from './setting.ts'
 
 /** A missing reply from a NIC's gateway or peer fails the NIC, is reported, or is not probed for. */
 const probeModes = ['required', 'reported', 'off'] as const
@@ -30,7 +30,7 @@ const tableBase: Read<number> = (value, fail) => {
 const markMask: Read<number> = (value, fail) => {
   const mask = /^0x[0-9a-f]{1,8}$/i.test(value) ? Number(value) : 0
   if (mask !== 0 && mask / (mask & -mask) === 0xf) return mask
-  return void fail(`"${value}" must be a hexadecimal number with four adjacent bits, such as 0x78`)
+  return void fail(`${quoted(value)} must be a hexadecimal number with four adjacent bits, such as 0x78`)
 }
 
 /** `reported`, or `reported,multinic2=required,multinic3=off`. */
@@ -42,7 +42,7 @@ const probe: Read<ProbeSettings> = (value, fail) => {
     const [name = '', mode = ''] = entry.split('=')
     const index = interfaceIndex(name)
     const found = modeOf(mode, fail)
-    if (index === undefined) fail(`"${name}" must be one of multinic0 to multinic9`)
+    if (index === undefined) fail(`${quoted(name)} must be one of multinic0 to multinic9`)
     else if (found) perInterface[index] = found
   }
   const mode = modeOf(first, fail)
@@ -51,7 +51,7 @@ const probe: Read<ProbeSettings> = (value, fail) => {
 
 const addresses: Read<string[]> = (value, fail) => {
   const items = list(value, fail)
-  for (const item of items ?? []) if (!parseIp(item)) fail(`"${item}" must be an IPv4 or IPv6 address`)
+  for (const item of items ?? []) if (!parseIp(item)) fail(`${quoted(item)} must be an IPv4 or IPv6 address`)
   return items
 }
 

@@ -63,7 +63,8 @@ export function settingsFrom<T extends Table>(
   throw new Error(`invalid environment:\n${all.map(({ path, message }) => `  ${path}: ${message}`).join('\n')}`)
 }
 
-const quoted = (text: string) => JSON.stringify(text.slice(0, 100))
+/** A value in a message: short, and on one line. */
+export const quoted = (text: string) => JSON.stringify(text.slice(0, 100))
 
 export const text: Read<string> = value => value
 

@@ -4,7 +4,7 @@
  * Credentials follow endpoints: the operator decides which key and token a sync may use.
  */
 import * as z from 'zod'
-import { duration, flag, integer, list, matching, oneOf, type Read, type Setting } from './setting.ts'
+import { duration, flag, integer, list, matching, oneOf, quoted, type Read, type Setting } from './setting.ts'
 import { duration as durationText } from './text.ts'
 
 /** Without user, query and fragment: the path of a request follows. */
@@ -38,7 +38,7 @@ const interfaces = ['public', 'internal', 'admin'] as const
 const baseline: Read<string> = (value, fail) => {
   const isTime = /^\d{4}-\d{2}-\d{2}T.+$/.test(value) && !Number.isNaN(Date.parse(value))
   if (value === 'creationTime' || value === 'none' || isTime) return value
-  return void fail(`${JSON.stringify(value.slice(0, 100))} is not creationTime, none or an RFC 3339 time`)
+  return void fail(`${quoted(value)} is not creationTime, none or an RFC 3339 time`)
 }
 
 /** A setting with its variable and its schema in the object. A list is comma-separated in the variable. */

@@ -109,9 +109,10 @@ function objectTexts(given: Settings): Environment {
   return Object.fromEntries(present.map(name => [name, textOf(given[name])]))
 }
 
-/** A list of no items is a value too. */
+/** A list of no items is a value too. What no setting can be becomes JSON, for the message. */
 function textOf(value: unknown): string {
-  return Array.isArray(value) && value.length === 0 ? ',' : String(value)
+  if (Array.isArray(value)) return value.map(textOf).join(',') || ','
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 function pathOf(name: SettingName, origins: SyncSettings['origins']): string {

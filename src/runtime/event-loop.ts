@@ -28,27 +28,3 @@ export function nextTurn(): Promise<void> {
 export function giveWay(): Promise<void> | undefined {
   return performance.now() - turnedAt < maxTurnMs ? undefined : nextTurn()
 }
-
-/** Runs steps to their result. */
-export async function inTurns<T>(steps: Steps<T>): Promise<T> {
-  for (;;) {
-    const step = steps.next()
-    if (step.done) return step.value
-    // To await nothing costs more than most steps.
-    const turn = giveWay()
-    if (turn) await turn
-  }
-}
-
-/** Work that may pause at each `yield`: a pure function that takes long is written as one. */
-export type Steps<T> = Generator<void, T>
-
-/** `flatMap` with a step after each item. */
-export function* flatMapSteps<A, B>(items: Iterable<A>, map: (item: A) => readonly B[]): Steps<B[]> {
-  const all: B[] = []
-  for (const item of items) {
-    for (const one of map(item)) all.push(one)
-    yield
-  }
-  return all
-}

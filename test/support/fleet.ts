@@ -124,7 +124,7 @@ function oldAddress({ nodeName }: InventoryWrite): string {
 /** As the operator writes them. */
 export function verdictWritesOf(writes: readonly InventoryWrite[]): VerdictWrite[] {
   const object = { config: 'multinic-system/production', providerId: 'biz-prod-a', verdicts: verdictsOf(writes) }
-  return [...verdictChanges(object, undefined)].filter(write => write !== undefined)
+  return [...verdictChanges(object, undefined)]
 }
 
 /** Verdicts of the operator: one for each interface, and some for ignored ports. */

@@ -1,13 +1,12 @@
 /**
  * Delivers the plan of one sync: locks the VMs, posts what differs, and plans again on a conflict.
  */
-import { inTurns } from '../../runtime/event-loop.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Locks } from '../limits/locks.ts'
 import { listDelivered, withDelivered } from '../observe/inspect.ts'
 import { isRemoving } from '../observe/snapshots.ts'
 import type { DeliveredNode, Observed } from '../plan/observed-state.ts'
-import { type NodePlan, type Plan, planSteps } from '../plan/plan.ts'
+import { type NodePlan, type Plan, planNodes } from '../plan/plan.ts'
 import type { ViolaClient } from '../viola/viola-client.ts'
 import { type Delivery, deliver, emptyDelivery, logDelivered } from './deliver.ts'
 import type { DownPortDecision } from './down-ports.ts'
@@ -75,8 +74,8 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
     const conflicts = await deps.locks.hold(keys, async () => {
       if (attempt > 1 || !options.nodesReported) {
         cluster = (await listDelivered(viola, signal)).nodes
-        observed = await withDelivered(cluster, observed)
-        plan = await inTurns(planSteps(observed))
+        observed = withDelivered(cluster, observed)
+        plan = planNodes(observed)
         total.needsCompleteRead = options.isTargeted && isRemoving({ plan, observed })
         if (total.needsCompleteRead) return 0
       }

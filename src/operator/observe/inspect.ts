@@ -5,7 +5,7 @@
 import { equalJson } from '../../contract/json.ts'
 import { type OpenstackConfig, openstackConfigAnnotations, providerIdOf } from '../../contract/openstack-config.ts'
 import { keyOf } from '../../kube/keys.ts'
-import { inTurns } from '../../runtime/event-loop.ts'
+import { giveWay } from '../../runtime/event-loop.ts'
 import type { Cloud, MessageBus, Port } from '../cloud.ts'
 import { type CredentialSources, type Credentials, credentialsFor } from '../clouds/credentials.ts'
 import type { DoubtfulPort, RepeatedReads } from '../clouds/repeated-reads.ts'
@@ -14,7 +14,7 @@ import type { Hints } from '../events/hints.ts'
 import type { Policy } from '../limits/policy.ts'
 import { concernedNodes } from '../plan/concerned-nodes.ts'
 import { type Claim, type DeliveredNode, identityOf, type Observed } from '../plan/observed-state.ts'
-import { type Plan, planSteps } from '../plan/plan.ts'
+import { type Plan, planNodes } from '../plan/plan.ts'
 import { addressesIn } from '../plan/verdicts.ts'
 import { SyncError, stage } from '../sync-error.ts'
 import { withField } from '../viola/unknown-provider.ts'
@@ -42,7 +42,7 @@ export interface InspectDeps {
 export type SyncStage = 'cloud' | 'held' | 'plan' | 'answers' | 'deliver' | 'record' | 'status'
 
 export interface Planner {
-  plan(source: string, observed: Observed): Promise<Plan>
+  plan(source: string, observed: Observed): Plan
   /** The VMs of the last plan of an object. */
   selectedVms(source: string): string[]
   /** What the last plan of an object was made of. */
@@ -56,10 +56,10 @@ export interface Planner {
 export function createPlanner(): Planner {
   const last = new Map<string, { observed: Observed; plan: Plan }>()
   return {
-    async plan(source, observed) {
+    plan(source, observed) {
       const known = last.get(source)
       if (known && isUnchanged(known.observed, observed)) return known.plan
-      const plan = await inTurns(planSteps(observed))
+      const plan = planNodes(observed)
       last.set(source, { observed, plan })
       return plan
     },
@@ -156,6 +156,14 @@ export async function inspect(
   return withChecks(await observe(config, deps, context, opened, reads), deps, { ...context, user, before })
 }
 
+/** Between other objects: of thousands of VMs, one plan is a long piece of work. */
+function planned(config: OpenstackConfig, deps: InspectDeps, observed: Observed): Promise<Plan> {
+  return deps.timed('plan', async () => {
+    await giveWay()
+    return deps.planner.plan(keyOf(config), observed)
+  })
+}
+
 type Opened = Pick<Inspection, 'settings' | 'providerId' | 'cloud' | 'viola' | 'sharesBus'>
 
 interface Reads {
@@ -172,12 +180,12 @@ async function inspectAgain(
   { nodes, reported }: DeliveredNodes,
 ): Promise<Inspection> {
   const { ports, portChecks, deletedVms, nodesVersion } = earlier.observed
-  const observed = await withDelivered(nodes, {
+  const observed = withDelivered(nodes, {
     ...observedFrom(config, deps, opened, earlier.cloudState),
     ...{ ports, portChecks, deletedVms },
     ...(nodesVersion !== undefined && { nodesVersion }),
   })
-  const plan = await deps.timed('plan', () => deps.planner.plan(keyOf(config), observed))
+  const plan = await planned(config, deps, observed)
   return { ...earlier, ...opened, observed, plan, cluster: nodes, nodesReported: reported }
 }
 
@@ -202,11 +210,11 @@ async function observe(
     observeCloud(cloud, config.spec, { settings: opened.settings, deliveredVms, clusterNodes, signal }),
   )
   const bus = await stage('ContrabassError', () => cloud.bus(signal, hints.busRefused))
-  const observed = await withDelivered(nodes, {
+  const observed = withDelivered(nodes, {
     ...observedFrom(config, deps, opened, cloudState),
     ...(nodesVersion !== undefined && { nodesVersion }),
   })
-  const plan = await deps.timed('plan', () => deps.planner.plan(keyOf(config), observed))
+  const plan = await planned(config, deps, observed)
   const list = { cluster: nodes, nodesReported: reported }
   return { ...opened, cloudState, bus, observed, plan, ...list, isTargeted: false, checkFailures: [] }
 }
@@ -233,9 +241,9 @@ async function withChecks(
   for (const identity of deps.repeatedReads.note(user, doubtful, before.startedAt))
     portChecks.set(identity, 'withoutSubnet')
   const answers = { ports: mergePorts(observed.ports, ports), portChecks, deletedVms: vms.deletedVms }
-  const checked = await withDelivered(cluster, { ...observed, ...answers })
+  const checked = withDelivered(cluster, { ...observed, ...answers })
   const checkFailures = [...failures, ...vms.failures]
-  return { ...inspection, observed: checked, plan: await inTurns(planSteps(checked)), checkFailures }
+  return { ...inspection, observed: checked, plan: planNodes(checked), checkFailures }
 }
 
 interface CheckContext extends InspectContext {
@@ -299,11 +307,8 @@ async function readClusterNodes(viola: ViolaClient, signal: AbortSignal): Promis
 }
 
 /** What is observed, with what the cluster has of it. */
-export async function withDelivered(
-  cluster: readonly DeliveredNode[],
-  observed: Omit<Observed, 'delivered'>,
-): Promise<Observed> {
-  return { ...observed, delivered: await inTurns(concernedNodes(cluster, observed)) }
+export function withDelivered(cluster: readonly DeliveredNode[], observed: Omit<Observed, 'delivered'>): Observed {
+  return { ...observed, delivered: concernedNodes(cluster, observed) }
 }
 
 function mergePorts(ports: Observed['ports'], more: Observed['ports']): Observed['ports'] {

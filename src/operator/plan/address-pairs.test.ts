@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { completeInterfaces, specHash } from '../../contract/interfaces.ts'
 import type { AddressPair, Port } from '../cloud.ts'
 import { pairsBeyond } from './address-pairs.ts'
-import { aNode, aPort, observed, planNodes, storage } from './plan.fixture.ts'
+import { aNode, aPort, observed, storage } from './plan.fixture.ts'
+import { planNodes } from './plan.ts'
 
 const own = 'fa:16:3e:00:00:01'
 const pair = (ipAddress: string, macAddress = own): AddressPair => ({ ipAddress, macAddress })

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { fuzz } from '../../../test/fuzz/fuzz.ts'
-import { inTurns } from '../../runtime/event-loop.ts'
 import { concernedNodes } from './concerned-nodes.ts'
 import type { DeliveredNode, Observed } from './observed-state.ts'
-import { aNic, aNode, aPort, backup, me, observed, planNodes, storage } from './plan.fixture.ts'
+import { aNic, aNode, aPort, backup, me, observed, storage } from './plan.fixture.ts'
+import { planNodes } from './plan.ts'
 
 const numbers = [1, 2, 3, 4, 5] as const
 const vmIds = numbers.map(n => `vm-${n}`)
@@ -85,7 +85,7 @@ test('a plan on the nodes that concern the object is the plan on the whole clust
     someState,
     async state => {
       const whole = toObserved(state)
-      const delivered = await inTurns(concernedNodes(whole.delivered, whole))
+      const delivered = concernedNodes(whole.delivered, whole)
       assert.deepEqual(planNodes({ ...whole, delivered }), planNodes(whole))
       return delivered.length < whole.delivered.length ? 'reduced' : 'whole'
     },

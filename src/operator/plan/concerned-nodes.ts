@@ -2,14 +2,13 @@
  * The nodes of a cluster that the plan of one object depends on: with its interfaces, its VMs, their names or its ports. A
  * large cluster has thousands of others. Pure.
  */
-import { flatMapSteps, type Steps } from '../../runtime/event-loop.ts'
 import type { DeliveredNode, Observed } from './observed-state.ts'
 import { nodeKey } from './removals.ts'
 
-export function* concernedNodes(
+export function concernedNodes(
   cluster: readonly DeliveredNode[],
   { source, vms, ports }: Pick<Observed, 'source' | 'vms' | 'ports'>,
-): Steps<DeliveredNode[]> {
+): DeliveredNode[] {
   // A port that was looked up by its id may be on another VM by now.
   const vmIds = new Set(vms.map(({ id }) => id))
   for (const { serverId } of ports) vmIds.add(serverId)
@@ -24,5 +23,5 @@ export function* concernedNodes(
     vmIds.has(instanceId) ||
     names.has(nodeKey(nodeName)) ||
     interfaces.some(nic => nic.source === source || hasPort(nic.portId ?? ''))
-  return yield* flatMapSteps(cluster, node => (isConcerned(node) ? [node] : []))
+  return cluster.filter(isConcerned)
 }

@@ -2,22 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DeliveredNode, Observed, SelectedSubnet, Vm } from './observed-state.ts'
-import {
-  aNic,
-  aNode,
-  aPort,
-  backup,
-  detached,
-  me,
-  observed,
-  one,
-  outside,
-  planNodes,
-  storage,
-  vm1,
-  vm2,
-} from './plan.fixture.ts'
-import { planRelease } from './plan.ts'
+import { aNic, aNode, aPort, backup, detached, me, observed, one, outside, storage, vm1, vm2 } from './plan.fixture.ts'
+import { planNodes, planRelease } from './plan.ts'
 
 const heir = { source: 'ns/heir', vmIds: ['vm-1'], subnetIds: ['storage'], indexes: [] }
 const storage0: SelectedSubnet = { ...storage, index: 0, alias: 'data' }

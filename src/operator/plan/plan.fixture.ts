@@ -4,7 +4,7 @@
 import type { Interface } from '../../contract/interfaces.ts'
 import type { Port, Subnet } from '../cloud.ts'
 import type { DeliveredNode, Observed, Vm } from './observed-state.ts'
-import { type Plan, planSteps } from './plan.ts'
+import type { Plan } from './plan.ts'
 
 export const storage: Subnet = { id: 'storage', name: 'storage', networkId: 'net-s', cidr: '10.1.0.0/24', routes: [] }
 export const backup: Subnet = { id: 'backup', name: 'backup', networkId: 'net-b', cidr: '10.2.0.0/24', routes: [] }
@@ -99,12 +99,3 @@ export function planText({ nodes, verdicts, missingPorts, uncheckedVms, removals
 
 export const one = aNode([aNic(1, 0)])
 export const detached = (...ns: number[]) => new Map(ns.map(n => [`port-${n}`, 'detached' as const]))
-
-/** The plan without a pause. */
-export function planNodes(state: Observed): Plan {
-  const steps = planSteps(state)
-  for (;;) {
-    const step = steps.next()
-    if (step.done) return step.value
-  }
-}

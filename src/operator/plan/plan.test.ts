@@ -13,13 +13,12 @@ import {
   observed,
   one,
   outside,
-  planNodes,
   planText,
   storage,
   vm1,
   vm2,
 } from './plan.fixture.ts'
-import { planRelease } from './plan.ts'
+import { planNodes, planRelease } from './plan.ts'
 
 const reserved = (n: number, index: number) => ({
   ...{ vmId: 'vm-1', portId: `port-${n}`, index, until: '2026-11-15T01:10:00Z' },

@@ -8,7 +8,6 @@
 
 import { equalInterfaces, type Interface, interfaceName, maxInterfaces } from '../../contract/interfaces.ts'
 import { shownName } from '../../contract/truncate.ts'
-import { flatMapSteps, type Steps } from '../../runtime/event-loop.ts'
 import type { Port, PortSecurity } from '../cloud.ts'
 import {
   assignIndexes,
@@ -76,37 +75,28 @@ export interface Plan {
   waiting: string[]
 }
 
-export function* planSteps(observed: Observed): Steps<Plan> {
+export function planNodes(observed: Observed): Plan {
   const matched = matchNodes(observed)
-  yield
-  const delivered = yield* decideOutcomes(observed, matched)
+  const delivered = decideOutcomes(observed, matched)
   const onHold = removalsOnHold(delivered, observed)
-  yield
   const names = nodeNames(observed, matched)
   const vms: ReadonlyMap<string | undefined, Vm> = vmsById(observed.vms)
-  yield
 
   const drafts = new Map<string, Draft>()
   for (const [node, own] of Map.groupBy(delivered, one => one.node)) {
     const concerned = own.some(({ vmId, outcome }) => vms.has(vmId) || outcome.action !== 'ignore')
     if (concerned) drafts.set(node.nodeName, draftOf(node, own, onHold, observed))
-    yield
   }
-  const newVerdicts = yield* selectNewPorts(observed, delivered, names, drafts)
-  const nodes = yield* flatMapSteps(drafts.values(), draft => [
-    toNodePlan(draft, vms.get(draft.instanceId)?.serverName),
-  ])
+  const newVerdicts = selectNewPorts(observed, delivered, names, drafts)
+  const nodes = [...drafts.values()].map(draft => toNodePlan(draft, vms.get(draft.instanceId)?.serverName))
   const verdicts = [
     ...newVerdicts,
-    ...(yield* deliveredVerdicts(observed, delivered, onHold, drafts)),
+    ...deliveredVerdicts(observed, delivered, onHold, drafts),
     ...vmVerdicts(observed, names),
     ...nodeVerdicts(observed),
   ]
-  yield
   describe(verdicts, vms, observed.ports)
-  yield
   const moves = movesOf(nodes, observed)
-  yield
   const unchecked = delivered.filter(({ outcome }) => outcome.action === 'checkVm')
   return {
     nodes,
@@ -188,23 +178,21 @@ function draftOf(
 }
 
 /** Adds new ports to the drafts of their nodes. Returns the verdict on each port that is not delivered yet. */
-function* selectNewPorts(
+function selectNewPorts(
   observed: Observed,
   all: readonly DeliveredInterface[],
   names: ReadonlyMap<string, NodeName>,
   drafts: Map<string, Draft>,
-): Steps<Verdict[]> {
+): Verdict[] {
   const isDelivered = deliveredPorts(all, observed.ports)
   const byVm = new Map(all.map(({ vmId, node }) => [vmId, node]))
   // A page that moved while the list was read, or a broken cloud, lists a port twice.
-  yield
   const unique = new Map(observed.ports.map(port => [port.id, port]))
   const ports = Map.groupBy(unique.values(), port => port.serverId)
   const byName = new Map(observed.delivered.map(node => [node.nodeName, node]))
   const reserved = reservedByOthers(observed.claims)
   const formerIndexes = formerIndexesByVm(observed.reservedIndexes)
-  yield
-  return yield* flatMapSteps(vmsById(observed.vms), ([vmId, { hasLeft }]): Verdict[] => {
+  return [...vmsById(observed.vms)].flatMap(([vmId, { hasLeft }]): Verdict[] => {
     const name = names.get(vmId)
     if (hasLeft || !name) return []
     const own = ports.get(vmId) ?? []
@@ -284,15 +272,15 @@ function selected(portId: string, vm: string, name: string): Verdict {
   return { portId, vm, reason: 'Selected', message: name, name }
 }
 
-function* deliveredVerdicts(
+function deliveredVerdicts(
   { ports, vms }: Observed,
   delivered: readonly DeliveredInterface[],
   onHold: ReadonlySet<DeliveredInterface>,
   drafts: ReadonlyMap<string, Draft>,
-): Steps<Verdict[]> {
+): Verdict[] {
   const serverOfPort = new Map(ports.map(port => [port.id, port.serverId]))
   const byId = vmsById(vms)
-  return yield* flatMapSteps(delivered, (one): Verdict[] => {
+  return delivered.flatMap((one): Verdict[] => {
     const { node, vmId, nic, outcome } = one
     const portId = identityOf(nic)
     const server = serverOfPort.get(portId)

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Observed } from './observed-state.ts'
-import { aNic, aNode, aPort, backup, detached, observed, one, planNodes, planText, vm1, vm2 } from './plan.fixture.ts'
+import { aNic, aNode, aPort, backup, detached, observed, one, planText, vm1, vm2 } from './plan.fixture.ts'
+import { planNodes } from './plan.ts'
 
 const five = aNode([1, 2, 3, 4, 5].map((n, index) => aNic(n, index)))
 const removal = (n: number) => `worker-1 multinic${n - 1} (port port-${n})`

@@ -12,7 +12,6 @@
  */
 import type { Interface } from '../../contract/interfaces.ts'
 import { truncate } from '../../contract/truncate.ts'
-import { flatMapSteps, type Steps } from '../../runtime/event-loop.ts'
 import type { Port } from '../cloud.ts'
 import { type Claim, type DeliveredNode, identityOf, type Observed, type Vm } from './observed-state.ts'
 import { addressesIn, type Refusal } from './verdicts.ts'
@@ -71,10 +70,9 @@ export const maxRemovalsOnHold = 100
 const maxRemovedShare = 0.2
 const maxRemovalText = 300
 
-export function* decideOutcomes(observed: Observed, nodes: readonly NodeOfVm[]): Steps<DeliveredInterface[]> {
+export function decideOutcomes(observed: Observed, nodes: readonly NodeOfVm[]): DeliveredInterface[] {
   const lookups = lookupsOf(observed)
-  yield
-  return yield* flatMapSteps(nodes, ({ node, vmId }) =>
+  return nodes.flatMap(({ node, vmId }) =>
     node.interfaces.map(nic => ({ node, vmId, nic, outcome: decideOutcome(observed, lookups, node, vmId, nic) })),
   )
 }

@@ -9,7 +9,8 @@ import type { Interface } from '../../contract/interfaces.ts'
 import { openstackConfigs } from '../../contract/openstack-config.ts'
 import type { Network, Port, Subnet } from '../cloud.ts'
 import type { Observed } from './observed-state.ts'
-import { aNic, aNode, aPort, backup, detached, observed, outside, planNodes, storage } from './plan.fixture.ts'
+import { aNic, aNode, aPort, backup, detached, observed, outside, storage } from './plan.fixture.ts'
+import { planNodes } from './plan.ts'
 
 const { macAddress } = aPort(1)
 /** Of port 1, in another network. */

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Port } from '../cloud.ts'
 import type { SelectedSubnet, SelectionRules } from './observed-state.ts'
-import { aNic, aPort, baseline, me, observed, planNodes, planText, storage } from './plan.fixture.ts'
+import { aNic, aPort, baseline, me, observed, planText, storage } from './plan.fixture.ts'
+import { planNodes } from './plan.ts'
 import { addressesIn, byCreation, byReason, interfaceOf, refusalOfNew, verdictsWith } from './verdicts.ts'
 
 const rules: SelectionRules = { allowedStatuses: ['ACTIVE'], owners: ['compute:*', 'trunk:subport'], baseline }

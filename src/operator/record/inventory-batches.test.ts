@@ -13,9 +13,8 @@ test('records are built with their batch, not all at once', () => {
     },
   }))
   const sizes = []
-  for (const batch of inventoryBatches(writes, [])) {
-    if (batch) sizes.push([batch.records.length, built.length <= (sizes.length + 1) * maxWrites])
-  }
+  for (const batch of inventoryBatches(writes, []))
+    sizes.push([batch.records.length, built.length <= (sizes.length + 1) * maxWrites])
   assert.deepEqual(sizes, Array(3).fill([maxWrites, true]))
   assert.equal(new Set(built).size, 3 * maxWrites)
 })

@@ -19,11 +19,10 @@ export interface PendingWrite {
 /** Verdicts of a batch; one write may exceed it. */
 const maxVerdicts = 1_000
 
-/** Yields undefined where the caller may pause. */
 export function* inventoryBatches(
   writes: Iterable<PendingWrite>,
-  changes: Iterable<VerdictWrite | undefined>,
-): Generator<InventoryBatch | undefined> {
+  changes: Iterable<VerdictWrite>,
+): Generator<InventoryBatch> {
   const left = Map.groupBy(writes, ({ instanceId }) => instanceId)
   const takeOf = (vm: string) => {
     const found = left.get(vm) ?? []
@@ -33,10 +32,6 @@ export function* inventoryBatches(
   let batch: InventoryBatch = { records: [], verdicts: [] }
   let verdicts = 0
   for (const change of changes) {
-    if (!change) {
-      yield
-      continue
-    }
     const own = change.verdicts.flatMap(({ vm }) => takeOf(vm))
     const isFull =
       batch.records.length + own.length > maxWrites ||
@@ -59,7 +54,6 @@ export function* inventoryBatches(
       batch = { records: [], verdicts: [] }
     }
     batch.records.push(build())
-    yield
   }
   if (batch.records.length > 0 || batch.verdicts.length > 0) yield batch
 }

@@ -3,18 +3,13 @@ import { test } from 'node:test'
 import type { InventoryWrite } from '../../contract/inventory.ts'
 import type { VerdictWrite } from '../../contract/operator-api.ts'
 import { ServiceError } from '../../http-client/errors.ts'
-import { nextTurn, type Steps } from '../../runtime/event-loop.ts'
+import { nextTurn } from '../../runtime/event-loop.ts'
 import { silent } from '../../telemetry/log.ts'
-import type { DeliveredNode } from '../plan/observed-state.ts'
-import { aNic, aNode, aPort, me, observed, one, planNodes, storage, vm1 } from '../plan/plan.fixture.ts'
-import type { NodePlan, Plan } from '../plan/plan.ts'
+import { aNic, aNode, aPort, me, observed, one, storage, vm1 } from '../plan/plan.fixture.ts'
+import { type NodePlan, planNodes } from '../plan/plan.ts'
 import type { Verdict } from '../plan/verdicts.ts'
 import { createRecords, type Recorder } from './records.ts'
 import type { ObjectVerdicts } from './verdict-changes.ts'
-
-function* oneStep(): Steps<void> {
-  yield
-}
 
 function aRecorder() {
   const writes: InventoryWrite[] = []
@@ -54,59 +49,47 @@ test('experience M10: the inventory gets current names of nodes that are not del
   assert.deepEqual(writes.slice(1).map(namesIn), [['database', 'renamed']])
 })
 
-test('the nodes of a plan are noted until something about them or another node is noted', async () => {
-  const { records } = aRecorder()
+test('what is noted again is sent again only if it changed', async () => {
+  const { writes, records } = aRecorder()
   const delivered = [one, { ...one, nodeName: 'worker-2' }]
   const plan = planNodes(observed({ delivered, ports: [aPort(1)] }))
+  /** Equal values, and no object of the calls before. */
   const noteAll = () => {
-    for (const node of plan.nodes) records.noteNames('biz', node, me)
-    for (const node of delivered) records.note('biz', node, 'the node is Pending')
+    for (const node of structuredClone(plan.nodes)) records.noteNames('biz', node, me)
+    for (const node of structuredClone(delivered)) records.note('biz', node, 'the node is Pending')
   }
-  const steps = function* (): Steps<void> {
-    noteAll()
-    yield
+  const sentBy = async (note: () => void) => {
+    const before = writes.length
+    note()
+    await records.flush(silent)
+    return writes.slice(before).map(({ nodeName }) => nodeName)
   }
-  const noteTwice = () => {
-    noteAll()
-    for (const _ of records.unlessNoted(plan, delivered, steps()));
-  }
-  const areNoted = (plan: Plan, nodes: readonly DeliveredNode[]) =>
-    records.unlessNoted(plan, nodes, oneStep()).next().done === true
-  assert.equal(areNoted(plan, delivered), false)
-  noteTwice()
-  assert.equal(areNoted(plan, [...delivered]), true)
-  assert.equal(areNoted(plan, delivered.slice(1)), false)
-  assert.equal(areNoted(plan, [one, { ...one, nodeName: 'worker-2' }]), false)
-  assert.equal(areNoted(planNodes(observed({ delivered, ports: [aPort(1)] })), delivered), false)
-  await records.flush(silent)
-  noteTwice()
-  assert.equal(areNoted(plan, delivered), true)
+  assert.deepEqual(await sentBy(noteAll), ['worker-1', 'worker-2'])
+  assert.deepEqual(await sentBy(noteAll), [])
 
   const other = { ...one, nodeName: 'worker-3' }
-  const changes = {
-    'another node': () => records.note('biz', other, 'the node is Pending'),
-    'a node that another object is alone on': () => records.note('biz', one, 'as before', { isOnlyNode: true }),
-    'what a node should have': () => records.note('biz', one, 'not delivered', { requested: [aNic(2, 1)] }),
-    'new names': () => records.noteNames('biz', planWith('renamed', 'web'), me),
-    'a port': () => records.noteSeen('biz', 'another port'),
-    'a delivery': () => records.noteDelivered('biz', [aNic(1, 0)], true),
-    'a removal': () => records.noteRemoving('biz', one, 'gone'),
-    'a removed node': () => records.noteGone('biz', one, 'gone'),
-    'another replica': () => records.restart(),
+  const both = ['worker-1', 'worker-2']
+  const changes: Record<string, [change: () => void, sent: string[], sentAfterwards: string[]]> = {
+    'another node': [() => records.note('biz', other, 'the node is Pending'), ['worker-3'], []],
+    'a node that another object is alone on': [
+      () => records.note('biz', one, 'as before', { isOnlyNode: true }),
+      ['worker-1'],
+      ['worker-1'],
+    ],
+    'what a node should have': [
+      () => records.note('biz', one, 'not delivered', { requested: [aNic(2, 1)] }),
+      ['worker-1'],
+      ['worker-1'],
+    ],
+    'a port that is not of these nodes': [() => records.noteSeen('biz', 'another port'), [], []],
+    'a removal': [() => records.noteRemoving('biz', one, 'gone'), ['worker-1'], ['worker-1']],
+    'a removed node': [() => records.noteGone('biz', one, 'gone'), ['worker-1'], ['worker-1']],
+    'another replica': [() => records.restart(), [], both],
   }
-  records.restart()
-  noteAll()
-  const running = records.unlessNoted(plan, delivered, steps())
-  running.next()
-  records.note('biz', one, 'not delivered', { requested: [aNic(3, 2)] })
-  running.next()
-  assert.equal(areNoted(plan, delivered), false, 'noted by another object meanwhile')
-  noteTwice()
-  for (const [name, change] of Object.entries(changes)) {
-    change()
-    assert.equal(areNoted(plan, delivered), false, name)
-    noteTwice()
-    assert.equal(areNoted(plan, delivered), true, name)
+  for (const [name, [change, sent, sentAfterwards]] of Object.entries(changes)) {
+    assert.deepEqual(await sentBy(change), sent, name)
+    assert.deepEqual(await sentBy(noteAll), sentAfterwards, `${name}, and then noted again`)
+    assert.deepEqual(await sentBy(noteAll), [], `${name}, and noted once more`)
   }
 })
 

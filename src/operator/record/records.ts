@@ -8,10 +8,10 @@ import { type Interface, type InterfaceNames, nameFields, withoutNames } from '.
 import { type InventoryRecord, type InventoryWrite, maxWrites } from '../../contract/inventory.ts'
 import { equalJson } from '../../contract/json.ts'
 import type { VerdictWrite } from '../../contract/operator-api.ts'
-import { giveWay, type Steps } from '../../runtime/event-loop.ts'
+import { giveWay } from '../../runtime/event-loop.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { type DeliveredNode, identityOf } from '../plan/observed-state.ts'
-import type { NodePlan, Plan } from '../plan/plan.ts'
+import type { NodePlan } from '../plan/plan.ts'
 import { inventoryBatches, type PendingWrite } from './inventory-batches.ts'
 import { hasJob, type NodeRef, namesOf, recordOf, type Stages } from './inventory-record.ts'
 import { putAudit, putBatch } from './refused-batches.ts'
@@ -53,8 +53,6 @@ export interface Records {
   flush(log: Log, object?: ObjectVerdicts): Promise<boolean>
   /** Another replica may have written since: everything is sent again. */
   restart(): void
-  /** Notes the nodes of a plan by these steps, unless they did this before and changed nothing, and nothing was noted since. */
-  unlessNoted(plan: Plan, nodes: readonly DeliveredNode[], steps: Steps<void>): Steps<void>
 }
 
 /** How often verdicts are sent to an inventory that forbids them. The right may come meanwhile. */
@@ -81,22 +79,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   /** The nodes that a flush is sending, until it ends. */
   const flights = new Map<ReadonlyMap<string, unknown>, Promise<void>>()
   let audit: AuditWrite[] = []
-  /** Counts what may change a record. */
-  let version = 0
-  const notedPlans = new WeakMap<Plan, { nodes: readonly DeliveredNode[]; version: number }>()
 
-  const setStages = (key: string, known: Stages) => {
-    version++
-    setBounded(stages, key, known)
-  }
-  const areNoted = (plan: Plan, nodes: readonly DeliveredNode[]): boolean => {
-    const known = notedPlans.get(plan)
-    if (known?.version !== version || known.nodes.length !== nodes.length) return false
-    return nodes.every((node, index) => node === known.nodes[index])
-  }
-  const forgetNoted = (key: string) => {
-    if (noted.delete(key)) version++
-  }
   /** The node with the newest names. */
   const named = (providerId: string, node: DeliveredNode): DeliveredNode => {
     const known = plans.get(`${providerId} ${node.nodeName}`)
@@ -114,16 +97,14 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   const add = (build: () => InventoryWrite) => {
     const write = build()
     const key = `${write.providerId} ${write.nodeName}`
-    if (write.reason === 'Removing' || write.removed) forgetNoted(key)
+    if (write.reason === 'Removing' || write.removed) noted.delete(key)
     const digest = digestOf(write)
-    const before = pending.get(key)?.digest ?? sent.get(key)
-    if (digest !== before) version++
     if (sent.get(key) !== digest)
       pending.set(key, { providerId: write.providerId, instanceId: write.instanceId, build, digest })
     else pending.delete(key)
   }
   /** Undefined if they are not to be sent now. */
-  function changesOf(object: ObjectVerdicts | undefined): Iterable<VerdictWrite | undefined> | undefined {
+  function changesOf(object: ObjectVerdicts | undefined): Iterable<VerdictWrite> | undefined {
     // The clock may be set back.
     if (!object || Math.abs(now().getTime() - unstoredAt) < unstoredRetryMs) return undefined
     const known = stored.get(object.config)
@@ -144,7 +125,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       const key = `${providerId} ${portId}`
       const known = stages.get(key)
       // A port that was delivered before was detached meanwhile.
-      if (known?.seen === undefined || known.delivered !== undefined) setStages(key, { seen: timestamp() })
+      if (known?.seen === undefined || known.delivered !== undefined) setBounded(stages, key, { seen: timestamp() })
     },
     noteDelivered(providerId, nics, stored) {
       const at = timestamp()
@@ -152,7 +133,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
         const key = `${providerId} ${identityOf(nic)}`
         const known = stages.get(key)
         const seen = (known?.delivered === undefined && known?.seen) || at
-        setStages(key, { seen, delivered: at, ...(stored && { cr: at }) })
+        setBounded(stages, key, { seen, delivered: at, ...(stored && { cr: at }) })
       }
     },
     noteNames(providerId, plan, source) {
@@ -161,7 +142,6 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       const before = known.get(source)
       // An unchanged cloud returns the same plan.
       if (before === plan) return
-      version++
       known.set(source, plan)
       setBounded(plans, key, known)
       if (!before || !haveSameNodeNames(before, plan)) noted.delete(key)
@@ -170,16 +150,13 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       const key = `${providerId} ${node.nodeName}`
       const known = noted.get(key)
       if (known?.node === node && known.isOnlyNode === isOnlyNode && !pending.has(key) && !requested) return
-      if (requested) forgetNoted(key)
-      else {
-        if (known?.node !== node || known.isOnlyNode !== isOnlyNode) version++
-        noted.set(key, { node, isOnlyNode })
-      }
+      if (requested) noted.delete(key)
+      else noted.set(key, { node, isOnlyNode })
       if (hasJob(node))
         for (const nic of node.interfaces) {
           const key = `${providerId} ${identityOf(nic)}`
           const known = stages.get(key)
-          if (known?.job === undefined) setStages(key, { ...known, job: timestamp() })
+          if (known?.job === undefined) setBounded(stages, key, { ...known, job: timestamp() })
         }
       const stagesOf = (nic: Interface) => stages.get(`${providerId} ${identityOf(nic)}`)
       add(() => ({
@@ -191,7 +168,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       add(() => ({ ...withoutInterfaces(providerId, node), state: 'Pending', reason: 'Removing', why }))
     },
     noteGone(providerId, node, why) {
-      if (plans.delete(`${providerId} ${node.nodeName}`)) version++
+      plans.delete(`${providerId} ${node.nodeName}`)
       add(() => ({ ...withoutInterfaces(providerId, node), removed: true, why }))
     },
     noteAudit(entry) {
@@ -213,7 +190,6 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
         const changes = changesOf(object)
         for (const batch of inventoryBatches(writes.values(), changes ?? [])) {
           await giveWay()
-          if (!batch) continue
           const answer = await putBatch((...content) => recorder.put(...content, []), batch, log, forbidden)
           if (batch.verdicts.length > 0) isStored &&= answer
         }
@@ -242,17 +218,9 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       }
     },
     restart() {
-      version++
       sent.clear()
       noted.clear()
       stored.clear()
-    },
-    *unlessNoted(plan, nodes, steps) {
-      if (areNoted(plan, nodes)) return
-      // Another object may note one of these nodes while the steps give way.
-      const before = version
-      yield* steps
-      if (version === before) notedPlans.set(plan, { nodes, version })
     },
   }
 }

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DeliveredNode } from '../plan/observed-state.ts'
-import { aNic, aNode, aPort, observed, outside, planNodes } from '../plan/plan.fixture.ts'
+import { aNic, aNode, aPort, observed, outside } from '../plan/plan.fixture.ts'
+import { planNodes } from '../plan/plan.ts'
 import { stateOf } from './sync-outcome.ts'
 import { createUnreadyPorts, undelivered, unreadyPorts } from './unready-ports.ts'
 

@@ -18,8 +18,7 @@ const text = ({ providerId, after = '', upTo = '', removed, verdicts, plan }: Ve
     : plan
       ? `(${after},${upTo}] plan for ${plan.nodes.length}`
       : `(${after},${upTo}] ${verdicts.map(({ portId }) => portId).join(' ')}`
-const changes = (now: ObjectVerdicts, stored?: ObjectVerdicts) =>
-  [...verdictChanges(now, stored)].filter(write => write !== undefined)
+const changes = (now: ObjectVerdicts, stored?: ObjectVerdicts) => [...verdictChanges(now, stored)]
 
 const known = object([on('b', '1'), on('a', '1'), on('c', '1'), on('a', '2')])
 const cases: Record<string, [now: ObjectVerdicts, stored: ObjectVerdicts | undefined, writes: string[]]> = {

@@ -29,11 +29,8 @@ const fullWrite = maxVerdictsPerWrite - maxVerdictsPerVm
 /** Ports may have long lists of address pairs. */
 const fullWriteBytes = 1024 * 1024
 
-/** `stored`: what the inventory has. Undefined: not known. Yields undefined where the caller may pause. */
-export function* verdictChanges(
-  now: ObjectVerdicts,
-  stored: ObjectVerdicts | undefined,
-): Generator<VerdictWrite | undefined> {
+/** `stored`: what the inventory has. Undefined: not known. */
+export function* verdictChanges(now: ObjectVerdicts, stored: ObjectVerdicts | undefined): Generator<VerdictWrite> {
   const { config, providerId, verdicts } = now
   const providerBefore = stored?.providerId ?? now.providerBefore ?? providerId
   const isMoved = providerBefore !== providerId
@@ -73,10 +70,9 @@ export function* verdictChanges(
       yield write
       write = undefined
     }
-    yield
   }
   if (known) {
-    yield write
+    if (write) yield write
     return
   }
   const { upTo: _, ...open } = write ?? start()

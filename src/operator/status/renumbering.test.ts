@@ -8,7 +8,8 @@ import type { NodeConfigStatus } from '../../contract/node-config.ts'
 import { maxMoves, type RenumberRequest } from '../../contract/renumber.ts'
 import type { RenumberStatus } from '../../contract/renumber-status.ts'
 import type { DeliveredNode, Observed, SelectedSubnet } from '../plan/observed-state.ts'
-import { aNic, aNode, aPort, backup, observed, planNodes, storage, vm1, vm2 } from '../plan/plan.fixture.ts'
+import { aNic, aNode, aPort, backup, observed, storage, vm1, vm2 } from '../plan/plan.fixture.ts'
+import { planNodes } from '../plan/plan.ts'
 import { nextRenumbering } from './renumbering.ts'
 
 const subnets: SelectedSubnet[] = [

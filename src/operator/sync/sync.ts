@@ -7,7 +7,7 @@ import { interfaceHash } from '../../contract/interface-hash.ts'
 import type { Interface } from '../../contract/interfaces.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import { keyOf } from '../../kube/keys.ts'
-import { giveWay, inTurns, type Steps } from '../../runtime/event-loop.ts'
+import { giveWay } from '../../runtime/event-loop.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { BusSecrets } from '../clouds/bus-secrets.ts'
 import type { SyncSettings } from '../config.ts'
@@ -99,7 +99,7 @@ export async function sync(
   const result = await deps.timed('deliver', () =>
     deliverPlan({ deps, ...inspection, beforeSending, down, log, signal, traceparent }),
   )
-  await inTurns(record(deps, providerId, result))
+  await record(deps, providerId, result)
   if (result.needsCompleteRead) {
     deps.snapshots.noteMiss(keyOf(config))
     return sync(config, deps, { ...context, snapshot: undefined })
@@ -170,25 +170,21 @@ function snapshotOf(
 }
 
 /** Notes the records. They are sent to the inventory after the status is written. */
-function* record(deps: SyncDeps, providerId: string, result: DeliveryResult): Steps<void> {
+async function record(deps: SyncDeps, providerId: string, result: DeliveryResult): Promise<void> {
   const { records } = deps
   const { changed, delivery } = result
   const delivered = new Map(result.observed.delivered.map(node => [node.nodeName, node.interfaces]))
   for (const { action, nodeName, interfaces } of changed.values()) {
     const stored = delivery.accepted.get(nodeName)?.specHash !== undefined
     if (action === 'send') records.noteDelivered(providerId, changedIn(interfaces, delivered.get(nodeName)), stored)
-    yield
+    await giveWay()
   }
-  // An unchanged cloud and an unchanged cluster return the same plan and the same nodes.
-  const isUnchanged = changed.size === 0 && delivery.removed.size === 0
-  const { plan, observed } = result
-  const steps = recordNodes(records, providerId, result)
-  yield* isUnchanged ? records.unlessNoted(plan, observed.delivered, steps) : steps
+  await recordNodes(records, providerId, result)
   for (const node of emptyNodes(deps, providerId, result))
     records.noteGone(providerId, node, 'the node has no interfaces left')
 }
 
-function* recordNodes(records: Records, providerId: string, result: DeliveryResult): Steps<void> {
+async function recordNodes(records: Records, providerId: string, result: DeliveryResult): Promise<void> {
   const { changed, delivery } = result
   const isOnlyNode = onlyNodes(result)
   for (const { node, plan } of result.nodes) {
@@ -202,7 +198,8 @@ function* recordNodes(records: Records, providerId: string, result: DeliveryResu
       const cause = requested ? `not delivered: ${why}` : stateText(node)
       records.note(providerId, node, cause, { requested, isOnlyNode: isOnlyNode(node) })
     }
-    yield
+    const turn = giveWay()
+    if (turn) await turn
   }
 }
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Observed, SelectedSubnet } from '../plan/observed-state.ts'
-import { aNic, aNode, aPort, backup, observed, planNodes, planText, storage } from '../plan/plan.fixture.ts'
+import { aNic, aNode, aPort, backup, observed, planText, storage } from '../plan/plan.fixture.ts'
+import { planNodes } from '../plan/plan.ts'
 
 const storage0 = { ...storage, index: 0 }
 const backup1 = { ...backup, index: 1 }

@@ -38,7 +38,7 @@ import { createLocks } from './limits/locks.ts'
 import { createPlanLimit } from './limits/plan-limit.ts'
 import { openPolicy } from './limits/policy.ts'
 import { createOperatorMetrics } from './metrics.ts'
-import { claimsOf } from './observe/claims.ts'
+import { createClaims } from './observe/claims.ts'
 import { createPlanner } from './observe/inspect.ts'
 import { createSnapshots } from './observe/snapshots.ts'
 import { openRemoteInventory } from './record/inventory-client.ts'
@@ -122,6 +122,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   })
   const eventRecorder = createEventRecorder({ kube, component: 'multinic-operator', log })
   const planner = createPlanner()
+  const claimsOf = createClaims(policy)
   const secretWatch = createSecretWatch({
     kube,
     ownNamespace: settings.POD_NAMESPACE,
@@ -206,8 +207,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     ...(maxSyncMs !== undefined && { maxSyncMs }),
     objectEvents: createObjectEvents(eventRecorder),
     ownStatuses,
-    claims: (providerId, source) =>
-      claimsOf(configs.list(), policy, { providerId, source, selectedVms: planner.selectedVms }),
+    claims: (providerId, source) => claimsOf(configs.list(), { providerId, source, selectedVms: planner.selectedVms }),
     now,
     takeForced: configs.takeForced,
     takeWakes: waker.takeWakes,

@@ -29,6 +29,8 @@ export interface Policy {
   /** The settings of an object. Throws a ConfigError that names everything that is invalid or not allowed. */
   admit(config: OpenstackConfig): SyncSettings
   admits(config: OpenstackConfig): boolean
+  /** Counts the changes of the rules. With the same version and the same spec, an object is admitted or not as before. */
+  version(): number
   /** Hosts that an object of the namespace may name. Without a namespace: hosts that the operator's own Contrabass names. */
   isAllowedHost(host: string, namespace?: string): boolean
   /** Whether the objects of the namespace may name this provider ID in Viola. */
@@ -53,10 +55,9 @@ export interface PolicyOptions {
 
 export async function openPolicy(options: PolicyOptions): Promise<Policy> {
   const { env, hosts, rulesFile, ownNamespaces, log, onChange } = options
-  /** Objects are compared by identity: a changed object is another one. */
-  let known = new WeakMap<OpenstackConfig, boolean>()
+  let version = 0
   const changed = () => {
-    known = new WeakMap()
+    version++
     onChange?.()
   }
   const file =
@@ -96,21 +97,18 @@ export async function openPolicy(options: PolicyOptions): Promise<Policy> {
   }
 
   function admits(config: OpenstackConfig): boolean {
-    const before = known.get(config)
-    if (before !== undefined) return before
-    let isAdmitted = true
     try {
       admit(config)
+      return true
     } catch {
-      isAdmitted = false
+      return false
     }
-    known.set(config, isAdmitted)
-    return isAdmitted
   }
 
   return {
     admit,
     admits,
+    version: () => version,
     isAllowedHost,
     mayUseCluster(namespace, providerId) {
       const rule = ruleOf(namespace)

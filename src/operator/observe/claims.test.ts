@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
-import { claimsOf } from './claims.ts'
+import { createClaims } from './claims.ts'
 
 const vmId = (n: number) => `00000000-0000-4000-8000-00000000000${n}`
 
@@ -15,9 +15,10 @@ function aConfig(name: string, spec: Partial<OpenstackConfig['spec']>, k8sProvid
 const byNames = aConfig('by-names', { vmNames: [vmId(1), 'worker-1'] })
 const bySelector = aConfig('by-selector', { vmNames: [vmId(2)], vmSelector: { namePattern: '*' } })
 const all = [byNames, bySelector, aConfig('refused', {}), aConfig('elsewhere', {}, 'biz-2')]
-const policy = { admits: ({ metadata }: OpenstackConfig) => metadata.name !== 'refused' }
+const policy = { admits: ({ metadata }: OpenstackConfig) => metadata.name !== 'refused', version: () => 0 }
+const claimsOf = createClaims(policy)
 const claims = (source: string, selected: string[]) =>
-  claimsOf(all, policy, { providerId: 'biz-1', source, selectedVms: () => selected })
+  claimsOf(all, { providerId: 'biz-1', source, selectedVms: () => selected })
 
 test('the claims of an object are those of the others of its cluster that the policy admits', () => {
   const vms = (source: string) => claims(source, [vmId(3)]).map(({ source, vmIds }) => [source, ...vmIds])

@@ -3,6 +3,7 @@
  * An object that the policy refuses selects nothing.
  */
 
+import { equalJson } from '../../contract/json.ts'
 import { serverIdOf } from '../../contract/machine.ts'
 import { type OpenstackConfig, providerIdOf } from '../../contract/openstack-config.ts'
 import { keyOf } from '../../kube/keys.ts'
@@ -17,33 +18,54 @@ interface ClaimOptions {
   selectedVms: (source: string) => readonly string[]
 }
 
-export function claimsOf(
-  all: readonly OpenstackConfig[],
-  { admits }: Pick<Policy, 'admits'>,
-  { providerId, source, selectedVms }: ClaimOptions,
-): Claim[] {
-  return all
-    .filter(other => keyOf(other) !== source && providerIdOf(other) === providerId && !other.metadata.deletionTimestamp)
-    .filter(admits)
-    .map(other => {
-      const claim = claimOf(other)
-      if (!other.spec.vmSelector) return claim
-      return { ...claim, vmIds: [...claim.vmIds, ...selectedVms(keyOf(other))] }
-    })
+export type ClaimsOf = (all: readonly OpenstackConfig[], options: ClaimOptions) => Claim[]
+
+/** What an object selects without its vmSelector, and what that was read from. */
+interface KnownClaim {
+  spec: OpenstackConfig['spec']
+  policyVersion: number
+  isAdmitted: boolean
+  claim: Claim
 }
 
-/** Of the objects as they are now. Each plan keeps the claims of all others: copies would grow with the square of the objects. */
-const known = new WeakMap<OpenstackConfig, Claim>()
+/**
+ * Keeps the claim of each object until its spec or the policy changes. Each plan keeps the claims of all others: copies would
+ * grow with the square of the objects.
+ */
+export function createClaims(policy: Pick<Policy, 'admits' | 'version'>): ClaimsOf {
+  let known: ReadonlyMap<string, KnownClaim> = new Map()
 
-/** What the object selects without its vmSelector. */
+  function current(config: OpenstackConfig, before: KnownClaim | undefined): KnownClaim {
+    const policyVersion = policy.version()
+    const isKnown = before?.policyVersion === policyVersion && equalJson(before.spec, config.spec)
+    const { spec, isAdmitted } = isKnown ? before : { spec: config.spec, isAdmitted: policy.admits(config) }
+    const isSame = isKnown && equalJson(before.claim.reservedIndexes, config.status?.reservedIndexes)
+    return { spec, policyVersion, isAdmitted, claim: isSame ? before.claim : claimOf(config) }
+  }
+
+  return (all, { providerId, source, selectedVms }) => {
+    const now = new Map<string, KnownClaim>()
+    const claims: Claim[] = []
+    for (const other of all) {
+      const key = keyOf(other)
+      const isConcerned = key !== source && providerIdOf(other) === providerId && !other.metadata.deletionTimestamp
+      const entry = isConcerned ? current(other, known.get(key)) : known.get(key)
+      if (entry) now.set(key, entry)
+      if (!entry?.isAdmitted || !isConcerned) continue
+      const { claim } = entry
+      claims.push(other.spec.vmSelector ? { ...claim, vmIds: [...claim.vmIds, ...selectedVms(key)] } : claim)
+    }
+    known = now
+    return claims
+  }
+}
+
 function claimOf(config: OpenstackConfig): Claim {
-  const claim = known.get(config) ?? {
+  return {
     source: keyOf(config),
     vmIds: (config.spec.vmNames ?? []).flatMap(entry => serverIdOf(entry) ?? []),
     subnetIds: subnetRefsOf(config.spec).flatMap(({ id }) => id ?? []),
     indexes: (config.spec.subnets ?? []).flatMap(({ index }) => index ?? []),
     ...(config.status?.reservedIndexes && { reservedIndexes: config.status.reservedIndexes }),
   }
-  known.set(config, claim)
-  return claim
 }

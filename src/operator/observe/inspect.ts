@@ -15,7 +15,7 @@ import type { Policy } from '../limits/policy.ts'
 import { concernedNodes } from '../plan/concerned-nodes.ts'
 import { type Claim, type DeliveredNode, identityOf, type Observed } from '../plan/observed-state.ts'
 import { type Plan, planNodes } from '../plan/plan.ts'
-import { addressesIn } from '../plan/verdicts.ts'
+import { addressesIn, placesOf } from '../plan/verdicts.ts'
 import { SyncError, stage } from '../sync-error.ts'
 import { withField } from '../viola/unknown-provider.ts'
 import type { ClusterNodes, DeliveredNodes, ListAge, ViolaClient } from '../viola/viola-client.ts'
@@ -70,17 +70,16 @@ export function createPlanner(): Planner {
   }
 }
 
-/** Unchanged ports and nodes are the same objects, so they are compared by identity. The rest is small. */
+/** Lists that were not read again are the same objects, which compare at once. */
 function isUnchanged(a: Observed, b: Observed): boolean {
-  if (a.delivered.length !== b.delivered.length || a.ports.length !== b.ports.length) return false
+  if (a.delivered.length !== b.delivered.length) return false
   if (a.delivered.some((node, index) => !isSameConfig(node, b.delivered[index]))) return false
-  if (a.ports.some((port, index) => port !== b.ports[index])) return false
-  return equalJson(withoutLists(a), withoutLists(b))
+  return equalJson(a.ports, b.ports) && equalJson(withoutLists(a), withoutLists(b))
 }
 
-/** A plan does not depend on the status of nodes. A node with another status has the same interfaces. */
+/** A plan does not depend on the status of nodes. */
 function isSameConfig(a: DeliveredNode, b: DeliveredNode | undefined): boolean {
-  return a.interfaces === b?.interfaces && a.specHash === b.specHash && a.generation === b.generation
+  return a === b || equalJson({ ...a, status: undefined }, { ...b, status: undefined })
 }
 
 function withoutLists({ delivered: _, ports: __, networks, portChecks, deletedVms, ...rest }: Observed): object {
@@ -261,8 +260,8 @@ function doubtfulPorts(
   const doubtful = missing.filter(one => one.port && !portChecks.has(identityOf(one)))
   if (doubtful.length === 0) return []
   const lastGood = new Map<string, Port>()
-  for (const port of before?.ports ?? [])
-    if ('subnet' in addressesIn(port, before?.subnets ?? [])) lastGood.set(port.id, port)
+  const places = placesOf(before?.subnets ?? [])
+  for (const port of before?.ports ?? []) if ('subnet' in addressesIn(port, places)) lastGood.set(port.id, port)
   return doubtful.flatMap(({ port, ...one }) =>
     port ? [{ identity: identityOf(one), port, lastGood: lastGood.get(port.id) }] : [],
   )

@@ -12,11 +12,12 @@ import {
   type PortCheck,
   type SelectedSubnet,
   type SelectionRules,
+  type SubnetPlaces,
   type Vm,
 } from '../plan/observed-state.ts'
 import type { MissingPort } from '../plan/removals.ts'
 import { subnetRefsOf } from '../plan/subnet-refs.ts'
-import { addressesIn } from '../plan/verdicts.ts'
+import { addressesIn, placesOf } from '../plan/verdicts.ts'
 import { stage } from '../sync-error.ts'
 import { selectedSubnets } from './subnets.ts'
 import { type ObservedVms, type ObserveOptions, observeVms, selectedIds } from './vms.ts'
@@ -96,7 +97,8 @@ export async function checkMissingPorts(
   const foundByMac = Map.groupBy(found, port => port.macAddress)
   const isDeleted = ({ portId }: MissingPort) => portId !== undefined && deletedPorts.has(portId)
   const isListComplete = state.ports.length > 0 && missing.every(isDeleted)
-  const subnetIds = new Set(state.subnets.map(({ id }) => id))
+  const places = placesOf(state.subnets)
+  const subnetIds = new Set(places.keys())
   const ports: Port[] = []
   const portChecks = new Map<string, PortCheck>()
   const failures: string[] = []
@@ -105,7 +107,7 @@ export async function checkMissingPorts(
     const matching = (one.portId === undefined ? foundByMac.get(one.macAddress) : foundById.get(one.portId)) ?? []
     const attached = matching.find(port => port.serverId === one.vmId)
     if (one.port) {
-      if (attached && hasAddressIn(attached, state.subnets)) portChecks.set(identityOf(one), 'attached')
+      if (attached && hasAddressIn(attached, places)) portChecks.set(identityOf(one), 'attached')
       else unresolved.push(one)
       continue
     }
@@ -137,8 +139,8 @@ export async function checkMissingPorts(
   return { ports, portChecks, failures }
 }
 
-function hasAddressIn(port: Port, subnets: readonly SelectedSubnet[]): boolean {
-  return 'subnet' in addressesIn(port, subnets)
+function hasAddressIn(port: Port, places: SubnetPlaces): boolean {
+  return 'subnet' in addressesIn(port, places)
 }
 
 /** Undefined if Nova lists no address of the port: its answer may be half of a change too. */

@@ -7,7 +7,7 @@ import { type Interface, interfaceIndex, interfaceName } from '../../contract/in
 import type { MoveInProgress } from '../../contract/renumber-status.ts'
 import { shownName } from '../../contract/truncate.ts'
 import { byPreference, type Candidate, indexes, type ReservedByOthers, reservedByOthers } from './interface-indexes.ts'
-import type { Observed } from './observed-state.ts'
+import type { PlanInput } from './observed-state.ts'
 import { addressesIn } from './verdicts.ts'
 
 export interface Move extends Pick<MoveInProgress, 'nodeName' | 'portId' | 'from' | 'to' | 'exchange'> {
@@ -17,7 +17,7 @@ export interface Move extends Pick<MoveInProgress, 'nodeName' | 'portId' | 'from
 }
 
 interface MoveContext {
-  observed: Observed
+  observed: PlanInput
   /** The number that the subnet of a port has. */
   wantedIndex: (nic: Interface) => number | undefined
   reserved: ReservedByOthers
@@ -29,13 +29,13 @@ interface NodeInterfaces {
   interfaces: readonly Interface[]
 }
 
-export function movesOf(nodes: readonly NodeInterfaces[], observed: Observed): Move[] {
-  const { source, subnets, ports, claims } = observed
+export function movesOf(nodes: readonly NodeInterfaces[], observed: PlanInput): Move[] {
+  const { source, subnets, places, ports, claims } = observed
   if (subnets.every(({ index }) => index === undefined)) return []
   const byId = new Map(ports.map(port => [port.id, port]))
   const candidateOf = (nic: Interface): Candidate | undefined => {
     const port = nic.source === source ? byId.get(nic.portId ?? '') : undefined
-    const match = port && addressesIn(port, subnets)
+    const match = port && addressesIn(port, places)
     return port && match && 'subnet' in match ? { port, match } : undefined
   }
   const wantedIndex = (nic: Interface) => candidateOf(nic)?.match.index

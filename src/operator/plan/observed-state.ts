@@ -113,6 +113,14 @@ export interface Observed {
   renumber?: MoveInProgress
 }
 
+/** The selected subnets by their id, with their position in the user's order. */
+export type SubnetPlaces = ReadonlyMap<string, { order: number; subnet: SelectedSubnet }>
+
+/** With what the planner looks up for each of thousands of ports. */
+export interface PlanInput extends Observed {
+  places: SubnetPlaces
+}
+
 /** Identifies an interface for its lifetime: by its port, or by its MAC address if the port id is unknown. */
 export function identityOf({ portId, macAddress }: { portId?: string | undefined; macAddress: string }): string {
   return portId ?? macAddress.toLowerCase()

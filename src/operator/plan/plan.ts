@@ -19,7 +19,7 @@ import {
 } from './interface-indexes.ts'
 import { type Move, movesOf, numbersIn, renumbered } from './moves.ts'
 import { type NodeName, nodeNames, nodeVerdicts, vmVerdicts } from './node-names.ts'
-import { type Claim, type DeliveredNode, identityOf, type Observed, type Vm } from './observed-state.ts'
+import { type Claim, type DeliveredNode, identityOf, type Observed, type PlanInput, type Vm } from './observed-state.ts'
 import { hasNodeAddress, isRefusedAsPrimary, primaryPort } from './primary-port.ts'
 import {
   type DeliveredInterface,
@@ -36,7 +36,7 @@ import {
   vmsById,
 } from './removals.ts'
 import { deliveredPorts, possibleUpdates, type Update, unchanged, updateOf, withoutRivals } from './undeliverable.ts'
-import { addressesIn, interfaceOf, type Match, type Refusal, refusalOfNew, type Verdict } from './verdicts.ts'
+import { addressesIn, interfaceOf, type Match, placesOf, type Refusal, refusalOfNew, type Verdict } from './verdicts.ts'
 
 export interface NodePlan {
   nodeName: string
@@ -75,7 +75,8 @@ export interface Plan {
   waiting: string[]
 }
 
-export function planNodes(observed: Observed): Plan {
+export function planNodes(state: Observed): Plan {
+  const observed: PlanInput = { ...state, places: placesOf(state.subnets) }
   const matched = matchNodes(observed)
   const delivered = decideOutcomes(observed, matched)
   const onHold = removalsOnHold(delivered, observed)
@@ -89,13 +90,12 @@ export function planNodes(observed: Observed): Plan {
   }
   const newVerdicts = selectNewPorts(observed, delivered, names, drafts)
   const nodes = [...drafts.values()].map(draft => toNodePlan(draft, vms.get(draft.instanceId)?.serverName))
-  const verdicts = [
+  const verdicts = described(observed.ports, vms, [
     ...newVerdicts,
     ...deliveredVerdicts(observed, delivered, onHold, drafts),
     ...vmVerdicts(observed, names),
     ...nodeVerdicts(observed),
-  ]
-  describe(verdicts, vms, observed.ports)
+  ])
   const moves = movesOf(nodes, observed)
   const unchecked = delivered.filter(({ outcome }) => outcome.action === 'checkVm')
   return {
@@ -149,7 +149,7 @@ function draftOf(
   node: DeliveredNode,
   own: readonly DeliveredInterface[],
   onHold: ReadonlySet<DeliveredInterface>,
-  observed?: Observed,
+  observed?: PlanInput,
 ): Draft {
   const why: string[] = []
   const numbered = renumbered(
@@ -179,7 +179,7 @@ function draftOf(
 
 /** Adds new ports to the drafts of their nodes. Returns the verdict on each port that is not delivered yet. */
 function selectNewPorts(
-  observed: Observed,
+  observed: PlanInput,
   all: readonly DeliveredInterface[],
   names: ReadonlyMap<string, NodeName>,
   drafts: Map<string, Draft>,
@@ -218,9 +218,9 @@ function selectNewPorts(
   })
 }
 
-function judge(port: Port, node: DeliveredNode | undefined, observed: Observed): { match?: Match; refusal?: Refusal } {
+function judge(port: Port, node: DeliveredNode | undefined, observed: PlanInput): { match?: Match; refusal?: Refusal } {
   if (hasNodeAddress(port, node)) return { refusal: primaryPort }
-  const match = addressesIn(port, observed.subnets)
+  const match = addressesIn(port, observed.places)
   if (!('subnet' in match)) return { refusal: match }
   const refusal = refusalOfNew(port, observed.rules) ?? indexConflict(match)
   return refusal ? { refusal } : { match }
@@ -240,7 +240,7 @@ function addPorts(
   vmId: string,
   candidates: Candidate[],
   unavailable: Pick<OnNode, 'reserved' | 'formerIndexes'>,
-  observed: Observed,
+  observed: PlanInput,
 ): Verdict[] {
   const { interfaces } = draft
   const { deliverable, refused } = withoutRivals(candidates, interfaces, observed)
@@ -301,21 +301,20 @@ function deliveredVerdicts(
   })
 }
 
-/** Adds what people want to know about the subject of a verdict. In place: there may be a hundred thousand. */
-function describe(
-  verdicts: readonly Verdict[],
-  vms: ReadonlyMap<string | undefined, Vm>,
+/** With what people want to know about the subject of a verdict. */
+function described(
   ports: readonly Port[],
-): void {
+  vms: ReadonlyMap<string | undefined, Vm>,
+  verdicts: readonly Verdict[],
+): Verdict[] {
   const securityOf = new Map<string | undefined, PortSecurity | undefined>(
     ports.map(port => [port.id, port.portSecurity]),
   )
-  for (const verdict of verdicts) {
+  return verdicts.map(verdict => {
     const vmName = shownName(vms.get(verdict.vm)?.serverName ?? '')
-    if (vmName) verdict.vmName = vmName
     const portSecurity = verdict.reason === 'Selected' ? securityOf.get(verdict.portId) : undefined
-    if (portSecurity) verdict.portSecurity = portSecurity
-  }
+    return { ...verdict, ...(vmName && { vmName }), ...(portSecurity && { portSecurity }) }
+  })
 }
 
 function toNodePlan(draft: Draft, serverName?: string): NodePlan {

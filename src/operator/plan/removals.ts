@@ -13,7 +13,7 @@
 import type { Interface } from '../../contract/interfaces.ts'
 import { truncate } from '../../contract/truncate.ts'
 import type { Port } from '../cloud.ts'
-import { type Claim, type DeliveredNode, identityOf, type Observed, type Vm } from './observed-state.ts'
+import { type Claim, type DeliveredNode, identityOf, type Observed, type PlanInput, type Vm } from './observed-state.ts'
 import { addressesIn, type Refusal } from './verdicts.ts'
 
 export type Outcome =
@@ -70,7 +70,7 @@ export const maxRemovalsOnHold = 100
 const maxRemovedShare = 0.2
 const maxRemovalText = 300
 
-export function decideOutcomes(observed: Observed, nodes: readonly NodeOfVm[]): DeliveredInterface[] {
+export function decideOutcomes(observed: PlanInput, nodes: readonly NodeOfVm[]): DeliveredInterface[] {
   const lookups = lookupsOf(observed)
   return nodes.flatMap(({ node, vmId }) =>
     node.interfaces.map(nic => ({ node, vmId, nic, outcome: decideOutcome(observed, lookups, node, vmId, nic) })),
@@ -101,7 +101,7 @@ function lookupsOf({ vms, resolvedNames, resolvedSubnets, subnets, claims, ports
 }
 
 function decideOutcome(
-  observed: Observed,
+  observed: PlanInput,
   lookups: Lookups,
   node: DeliveredNode,
   vmId: string | undefined,
@@ -109,7 +109,7 @@ function decideOutcome(
 ): Outcome {
   const { vms, formerEntry, otherSources, findPort, findHeir } = lookups
   const port = findPort(nic, vmId)
-  const match = port && addressesIn(port, observed.subnets)
+  const match = port && addressesIn(port, observed.places)
   const isSelected = match !== undefined && 'subnet' in match
   // Ours: delivered by this object; or selected by it, and delivered by no object that still exists (the Go operator, or
   // an object that was deleted with Retain).

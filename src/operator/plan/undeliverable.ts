@@ -11,7 +11,7 @@ import { interfaceSchema } from '../../contract/node-config.ts'
 import { fieldErrors } from '../../contract/problem.ts'
 import type { Port } from '../cloud.ts'
 import { byAge, type Candidate } from './interface-indexes.ts'
-import { identityOf, type Observed } from './observed-state.ts'
+import { identityOf, type PlanInput } from './observed-state.ts'
 import type { DeliveredInterface } from './removals.ts'
 import { addressesIn, interfaceOf, type Refusal } from './verdicts.ts'
 
@@ -37,7 +37,7 @@ export interface RefusedCandidate extends Refusal {
 export function withoutRivals(
   candidates: readonly Candidate[],
   interfaces: readonly Interface[],
-  observed: Observed,
+  observed: PlanInput,
 ): { deliverable: Candidate[]; refused: RefusedCandidate[] } {
   const together = [...interfaces]
   const deliverable: Candidate[] = []
@@ -68,8 +68,8 @@ export function unchanged(nic: Interface): Update {
 }
 
 /** The same object if nothing changed. */
-export function updateOf(nic: Interface, port: Port, observed: Observed): Update {
-  const match = addressesIn(port, observed.subnets)
+export function updateOf(nic: Interface, port: Port, observed: PlanInput): Update {
+  const match = addressesIn(port, observed.places)
   // Stryker disable next-line ConditionalExpression: the port of an interface that is kept has an address
   if (!('subnet' in match)) return unchanged(nic)
   const planned = interfaceOf(nic.index, port, match, observed, nic)

@@ -10,7 +10,7 @@ import { shownName, truncate } from '../../contract/truncate.ts'
 import { shared } from '../../runtime/shared-text.ts'
 import type { Port, PortSecurity, Subnet } from '../cloud.ts'
 import { pairsBeyond } from './address-pairs.ts'
-import type { Observed, SelectedSubnet, SelectionRules } from './observed-state.ts'
+import type { PlanInput, SelectedSubnet, SelectionRules, SubnetPlaces } from './observed-state.ts'
 
 /** On a port, or on a VM when there is no port. */
 export interface Verdict {
@@ -42,19 +42,13 @@ export interface ReasonGroup {
   portIds: readonly string[]
 }
 
-const groups = new WeakMap<readonly Verdict[], readonly ReasonGroup[]>()
-
-/** In the order of their reasons. An unchanged cloud returns the same verdicts, which are grouped once. */
+/** In the order of their reasons. */
 export function byReason(verdicts: readonly Verdict[]): readonly ReasonGroup[] {
-  const known = groups.get(verdicts)
-  if (known) return known
   const grouped = [...Map.groupBy(verdicts, ({ reason }) => reason)].map(([reason, all]) => ({
     ...{ reason, count: all.length },
     portIds: all.flatMap(({ portId }) => portId ?? []),
   }))
-  grouped.sort((a, b) => (a.reason < b.reason ? -1 : 1))
-  groups.set(verdicts, grouped)
-  return grouped
+  return grouped.sort((a, b) => (a.reason < b.reason ? -1 : 1))
 }
 
 /** Verdicts with some of the reasons, in their order. Most are selected ports, which nobody reads one by one. */
@@ -120,11 +114,10 @@ export interface Match {
 }
 
 /** The port's addresses in the selected subnets, or a refusal if it has none. */
-export function addressesIn(port: Port, subnets: readonly SelectedSubnet[]): Match | Refusal {
-  const selected = byId(subnets)
+export function addressesIn(port: Port, places: SubnetPlaces): Match | Refusal {
   const all = port.addresses
     .flatMap(({ subnetId, address }) => {
-      const found = selected.get(subnetId)
+      const found = places.get(subnetId)
       return found ? [{ ...found, address }] : []
     })
     .sort((a, b) => a.order - b.order)
@@ -146,18 +139,9 @@ function isOn({ networkId }: Port, subnet: Subnet): boolean {
   return subnet.networkId === networkId
 }
 
-interface Place {
-  order: number
-  subnet: SelectedSubnet
-}
-
-/** One list serves thousands of ports. */
-const places = new WeakMap<readonly SelectedSubnet[], ReadonlyMap<string, Place>>()
-
-function byId(subnets: readonly SelectedSubnet[]): ReadonlyMap<string, Place> {
-  const known = places.get(subnets) ?? new Map(subnets.map((subnet, order) => [subnet.id, { order, subnet }]))
-  places.set(subnets, known)
-  return known
+/** Made once for thousands of ports. */
+export function placesOf(subnets: readonly SelectedSubnet[]): SubnetPlaces {
+  return new Map(subnets.map((subnet, order) => [subnet.id, { order, subnet }]))
 }
 
 function indexIn(subnets: readonly SelectedSubnet[]): Pick<Match, 'index' | 'alias' | 'conflicting'> {
@@ -180,13 +164,13 @@ export function interfaceOf(
   index: number,
   port: Port,
   match: Match,
-  { source, networks, subnets }: Pick<Observed, 'source' | 'networks' | 'subnets'>,
+  { source, networks, places }: Pick<PlanInput, 'source' | 'networks' | 'places'>,
   delivered?: Interface,
 ): Interface {
   const { subnet, address, addresses } = match
   const network = networks.get(port.networkId)
   const mtu = network?.mtu ?? delivered?.mtu
-  const pairs = port.portSecurity ? pairsBeyond(port, subnetsOf(port, subnets)) : delivered?.allowedAddressPairs
+  const pairs = port.portSecurity ? pairsBeyond(port, subnetsOf(port, places)) : delivered?.allowedAddressPairs
   const before = delivered?.subnetId === subnet.id ? delivered : undefined
   const gateway = subnet.unknown?.includes('gateway') ? before?.gateway : subnet.gateway
   const routes = (subnet.unknown?.includes('routes') ? before?.routes : subnet.routes) ?? []
@@ -212,9 +196,8 @@ export function interfaceOf(
 }
 
 /** The selected subnets that the port has addresses in. */
-function subnetsOf(port: Port, subnets: readonly SelectedSubnet[]): SelectedSubnet[] {
-  const selected = byId(subnets)
-  const own = port.addresses.flatMap(({ subnetId }) => selected.get(subnetId)?.subnet ?? [])
+function subnetsOf(port: Port, places: SubnetPlaces): SelectedSubnet[] {
+  const own = port.addresses.flatMap(({ subnetId }) => places.get(subnetId)?.subnet ?? [])
   return own.filter(subnet => isOn(port, subnet))
 }
 

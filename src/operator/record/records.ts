@@ -73,7 +73,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
   const stored = new Map<string, ObjectVerdicts>()
   /** When the inventory forbade one. */
   let unstoredAt = Number.NEGATIVE_INFINITY
-  /** The objects of the last call: an unchanged cluster returns the same ones. */
+  /** The nodes as they were noted last. */
   const noted = new Map<string, { node: DeliveredNode; isOnlyNode: boolean }>()
   let pending = new Map<string, PendingWrite & { providerId: string; digest: string }>()
   /** The nodes that a flush is sending, until it ends. */
@@ -108,9 +108,8 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
     // The clock may be set back.
     if (!object || Math.abs(now().getTime() - unstoredAt) < unstoredRetryMs) return undefined
     const known = stored.get(object.config)
-    // An unchanged cloud returns the same verdicts.
-    const isSame = known?.verdicts === object.verdicts && known?.providerId === object.providerId
-    if (isSame && equalJson(known?.plan, object.plan)) return []
+    const isSame = known?.providerId === object.providerId && equalJson(known.verdicts, object.verdicts)
+    if (isSame && equalJson(known.plan, object.plan)) return []
     return verdictChanges(object, known)
   }
   const flightOfPending = () => [...flights].find(([writes]) => [...pending.keys()].some(key => writes.has(key)))?.[1]
@@ -140,8 +139,6 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
       const key = `${providerId} ${plan.nodeName}`
       const known = plans.get(key) ?? new Map<string, NodePlan>()
       const before = known.get(source)
-      // An unchanged cloud returns the same plan.
-      if (before === plan) return
       known.set(source, plan)
       setBounded(plans, key, known)
       if (!before || !haveSameNodeNames(before, plan)) noted.delete(key)
@@ -149,7 +146,8 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
     note(providerId, node, why, { requested, isOnlyNode = false } = {}) {
       const key = `${providerId} ${node.nodeName}`
       const known = noted.get(key)
-      if (known?.node === node && known.isOnlyNode === isOnlyNode && !pending.has(key) && !requested) return
+      const isNoted = known?.isOnlyNode === isOnlyNode && equalJson(known.node, node)
+      if (isNoted && !pending.has(key) && !requested) return
       if (requested) noted.delete(key)
       else noted.set(key, { node, isOnlyNode })
       if (hasJob(node))
@@ -200,7 +198,7 @@ export function createRecords(recorder: Pick<Recorder, 'put'> | undefined, now: 
         for (; unsent.length > 0; unsent = unsent.slice(maxWrites))
           await putAudit(entries => recorder.put([], [], entries), unsent.slice(0, maxWrites), log)
         if (!object || !changes) return forbidden.size === 0
-        // Also equal ones: the next sync finds the same objects, and does not compare them.
+        // Also equal ones: the next sync usually has the same list, which compares at once.
         if (isStored && object.verdicts) stored.set(object.config, object)
         else stored.delete(object.config)
         if (!isStored) unstoredAt = now().getTime()

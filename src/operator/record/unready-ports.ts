@@ -4,7 +4,6 @@
  */
 import type { DeliveryResult } from '../deliver/deliver-plan.ts'
 import type { Observed } from '../plan/observed-state.ts'
-import type { Plan } from '../plan/plan.ts'
 import { byReason } from '../plan/verdicts.ts'
 import { isReady } from './inventory-record.ts'
 import type { Findings } from './sync-outcome.ts'
@@ -39,9 +38,9 @@ export function createUnreadyPorts(now: () => Date): UnreadyPorts {
 /** The selected ports that are not delivered, or that their node has not configured. */
 export function unreadyPorts(
   { nodes, verdicts }: Pick<Findings, 'nodes' | 'verdicts'>,
-  result: Pick<DeliveryResult, 'nodes'> & Planned,
+  result: Pick<DeliveryResult, 'nodes' | 'observed'>,
 ): string[] {
-  const unready = new Set(undelivered(result))
+  const unready = new Set(undelivered(result.observed))
   // All interfaces of a configured node are ready. To compare each of thousands would cost more than the rest of a sync.
   const configured = new Set(nodes.flatMap(({ nodeName, state }) => (state === 'Configured' ? [nodeName] : [])))
   for (const { node } of result.nodes)
@@ -52,20 +51,9 @@ export function unreadyPorts(
   return selected?.portIds.filter(id => unready.has(id)) ?? []
 }
 
-interface Planned {
-  plan: Plan
-  observed: Observed
-}
-
-const undeliveredPorts = new WeakMap<Plan, readonly string[]>()
-
-/** An unchanged cloud and cluster return the same plan: their ports are compared once. */
-export function undelivered({ plan, observed: { ports, delivered } }: Planned): readonly string[] {
-  const before = undeliveredPorts.get(plan)
-  if (before) return before
+/** Ports of the cloud that no node of the cluster has. */
+export function undelivered({ ports, delivered }: Pick<Observed, 'ports' | 'delivered'>): readonly string[] {
   const known = new Set<string | undefined>()
   for (const { interfaces } of delivered) for (const { portId } of interfaces) known.add(portId)
-  const found = ports.flatMap(({ id }) => (known.has(id) ? [] : id))
-  undeliveredPorts.set(plan, found)
-  return found
+  return ports.flatMap(({ id }) => (known.has(id) ? [] : id))
 }

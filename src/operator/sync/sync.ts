@@ -92,7 +92,7 @@ export async function sync(
   if (inspection.nodesReported) deps.statusWatch.follow(keyOf(config), viola)
   else deps.statusWatch.forget(keyOf(config))
   await giveWay()
-  for (const portId of undelivered(inspection)) deps.records.noteSeen(providerId, portId)
+  for (const portId of undelivered(observed)) deps.records.noteSeen(providerId, portId)
 
   const beforeSending = (nodes: readonly NodePlan[]) =>
     deps.deliveries.mark(config, targetOf(settings, providerId), nodes)

@@ -14,6 +14,7 @@ import {
   type NodeConfigEvent,
   type NodeToWrite,
   type PostOutcome,
+  type SentNode,
   toViolaNode,
   type ViolaClient,
 } from './viola-client.ts'
@@ -60,7 +61,7 @@ export function withDeliveredList(
   let reading = 0
   let takenLength = 0
   /** The nodes of the POSTs under way, until their events come: Viola reports a node before it answers for all of them. */
-  const writing = new Map<string, NodeToWrite>()
+  const writing = new Map<string, SentNode>()
   /** The last read that others may share, and what had outdated lists before it. */
   let current: { before: number; list: Promise<DeliveredNodes> } | undefined
   const knownNode: KnownNode = nodeName => ({
@@ -75,8 +76,7 @@ export function withDeliveredList(
       const list = await viola.list(signal, knownNode)
       // A list that was read earlier than the known one may end later.
       if (known && known.readAt > readAt) return list
-      const isKnown = known?.list?.nodes === list.nodes
-      known = known && isKnown ? { ...known, readAt } : toKnown(list, readAt)
+      known = toKnown(list, readAt)
       readOutdated = before
       takenLength = 0
       for (const [nodeName, change] of arriving) take(nodeName, change)
@@ -135,17 +135,18 @@ export function withDeliveredList(
   /** Reports whether a changed node has the config of a POST under way. Its answer then has nothing to add. */
   function isBeingWritten(node: DeliveredNode, before: DeliveredNode | undefined): boolean {
     const sent = writing.get(node.nodeName)
-    if (!sent || before?.specHash === node.specHash || !hasConfig(node, sent)) return false
+    if (!sent || before?.specHash === node.specHash || !hasConfig(node, sent.node)) return false
     writing.delete(node.nodeName)
     return true
   }
 
   /** Takes over what Viola accepted. Reports whether that is all that the write can have changed. */
-  function noteAccepted(nodes: readonly NodeToWrite[], { results }: PostOutcome): boolean {
+  function noteAccepted(sent: readonly SentNode[], { results }: PostOutcome): boolean {
     if (!isStreaming) return false
-    for (const node of nodes) {
+    for (const one of sent) {
+      const { node } = one
       const { action, specHash } = results.get(node.nodeName) ?? {}
-      if (action === 'conflict' || action === 'failed' || writing.get(node.nodeName) !== node) continue
+      if (action === 'conflict' || action === 'failed' || writing.get(node.nodeName) !== one) continue
       const before = known?.byName.get(node.nodeName)
       // The names of its interfaces may be new. The stream reports them.
       if (action === 'unchanged' && before?.specHash === specHash) continue
@@ -171,15 +172,15 @@ export function withDeliveredList(
       })
     },
     async post(toWrite, ...request) {
-      const nodes = toWrite.map(withCompleteInterfaces)
+      const sent = toWrite.map(toSent)
       let isKnown = false
-      for (const node of nodes) writing.set(node.nodeName, node)
+      for (const one of sent) writing.set(one.node.nodeName, one)
       try {
         const outcome = await viola.post(toWrite, ...request)
-        isKnown = noteAccepted(nodes, outcome)
+        isKnown = noteAccepted(sent, outcome)
         return outcome
       } finally {
-        for (const node of nodes) if (writing.get(node.nodeName) === node) writing.delete(node.nodeName)
+        for (const one of sent) if (writing.get(one.node.nodeName) === one) writing.delete(one.node.nodeName)
         if (!isKnown) outdated++
       }
     },
@@ -211,16 +212,18 @@ function withReported({ status: _, providerName: __, ...config }: DeliveredNode,
   return { ...config, ...reported(node) }
 }
 
-/** The interfaces as Viola completes them: usually those that were planned, as the same objects. */
-function withCompleteInterfaces(node: NodeToWrite): NodeToWrite {
-  const wire = toViolaNode(node).interfaces as WireInterface[]
-  return areComplete(wire) ? node : { ...node, interfaces: completeInterfaces(wire).interfaces }
+/** With the interfaces as Viola completes them: usually those that were planned. */
+function toSent(node: NodeToWrite): SentNode {
+  const wire = toViolaNode(node).interfaces
+  if (areComplete(wire as WireInterface[])) return { node, wire }
+  const complete = { ...node, interfaces: completeInterfaces(wire as WireInterface[]).interfaces }
+  return { node: complete, wire: toViolaNode(complete).interfaces }
 }
 
 /** Reports whether a node has the config that was sent. The names of interfaces are no part of it. */
 function hasConfig({ interfaces, instanceId = '' }: DeliveredNode, sent: NodeToWrite): boolean {
   if (instanceId !== (sent.instanceId ?? '')) return false
-  return interfaces === sent.interfaces || equalJson(interfaces.map(withoutNames), sent.interfaces.map(withoutNames))
+  return equalJson(interfaces.map(withoutNames), sent.interfaces.map(withoutNames))
 }
 
 /** A node that Viola just accepted. It reports the generation later: until then it is the next one. */

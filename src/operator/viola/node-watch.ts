@@ -37,16 +37,13 @@ export interface NodeWatchOptions {
 
 export function createNodeWatch(options: NodeWatchOptions): NodeWatch {
   const { wake, log, backoff = { firstMs: 500, maxMs: 30_000 }, clock = monotonic } = options
-  /** The last version that each Viola sent. A new connection continues from it. */
-  const versions = new WeakMap<NodeSource, string>()
   // A Viola of a tenant may report as many versions as it likes.
   const coalescer = createCoalescer(wake, clock)
   const streams = createViolaStreams<NodeSource, User, string>({
     ...{ what: 'Nodes', backoff, log },
     open: (viola, signal) => viola.watchClusterNodes(signal),
-    onItem(users, version, viola) {
-      if (version === versions.get(viola)) return
-      versions.set(viola, version)
+    onItem(users, version, last) {
+      if (version === last) return
       for (const [key, user] of users) notify(key, user, version)
     },
   })
@@ -60,9 +57,12 @@ export function createNodeWatch(options: NodeWatchOptions): NodeWatch {
 
   return {
     follow(key, viola, version) {
-      const user = streams.follow(key, viola, before => ({ ...before, read: version }))
-      const last = versions.get(viola)
-      if (last !== undefined) notify(key, user, last)
+      const last = streams.last(viola)
+      streams.follow(key, viola, before => {
+        const user = { ...before, read: version }
+        if (last !== undefined) notify(key, user, last)
+        return user
+      })
     },
     forget(key) {
       coalescer.forget(key)

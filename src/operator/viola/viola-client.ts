@@ -84,7 +84,7 @@ export interface ViolaApi {
 export type KnownNode = (nodeName: string) => {
   delivered?: Pick<DeliveredNode, 'specHash' | 'generation' | 'interfaces'> | undefined
   /** Of a POST under way: the node may have it already. */
-  sent?: NodeToWrite | undefined
+  sent?: SentNode | undefined
 }
 
 /** `synced` is the first: whether the last list still has the version of the cluster. Then every change of a node config. */
@@ -101,6 +101,12 @@ export interface DeliveredNodes {
 /** Nodes without a result were accepted with the rest. */
 export interface PostOutcome {
   results: Map<string, Pick<ViolaResult, 'action' | 'message' | 'specHash'>>
+}
+
+/** A node of a POST, with the form in which an event reports its interfaces. */
+export interface SentNode {
+  node: NodeToWrite
+  wire: ViolaNodeConfig['interfaces']
 }
 
 /** With the interfaces of the plan: what is delivered has the same objects then. */
@@ -248,15 +254,8 @@ export function createViolaApi({ http, streams = http, endpoint, providerId, tok
   }
 }
 
-const wireForms = new WeakMap<NodeToWrite, ViolaNodeConfig>()
-
-/** Made once: what is sent is also compared with the event that reports it. */
 export function toViolaNode(node: NodeToWrite): ViolaNodeConfig {
-  const known = wireForms.get(node)
-  if (known) return known
-  const made = { ...node, interfaces: node.interfaces.map(toWireInterface) }
-  wireForms.set(node, made)
-  return made
+  return { ...node, interfaces: node.interfaces.map(toWireInterface) }
 }
 
 function versionIn(data: unknown): string | undefined {
@@ -329,7 +328,7 @@ function readNode(item: unknown, known: KnownNode = () => ({})): DeliveredNode {
 /** A list is compared and not believed: it shows what the cluster really has. */
 function withKnownInterfaces(node: DeliveredNode, known: KnownNode): DeliveredNode {
   const { delivered, sent } = known(node.nodeName)
-  const interfaces = [sent?.interfaces, delivered?.interfaces].find(one => one && equalJson(one, node.interfaces))
+  const interfaces = [sent?.node.interfaces, delivered?.interfaces].find(one => one && equalJson(one, node.interfaces))
   return interfaces ? { ...node, interfaces } : node
 }
 
@@ -338,7 +337,7 @@ function knownInterfaces(item: unknown, known: KnownNode): Interface[] | undefin
   const { nodeName, specHash, generation, interfaces } = (item ?? {}) as Partial<DeliveredNode>
   const { delivered, sent } = typeof nodeName === 'string' ? known(nodeName) : {}
   if (delivered && delivered.specHash === specHash && delivered.generation === generation) return delivered.interfaces
-  return sent && equalJson(toViolaNode(sent).interfaces, interfaces) ? sent.interfaces : undefined
+  return sent && equalJson(sent.wire, interfaces) ? sent.node.interfaces : undefined
 }
 
 const repeating = ['cidr', 'gateway', 'networkId', 'networkName', 'subnetId', 'subnetName', 'source'] as const

@@ -15,6 +15,7 @@ import { runLeaderElection } from '../kube/leader.ts'
 import { createRefusedWrites } from '../kube/refused-writes.ts'
 import { createOpenStackClouds } from '../openstack/clouds.ts'
 import type { Environment } from '../runtime/env.ts'
+import { createObjectMemory } from '../runtime/object-memory.ts'
 import { openAccess } from '../server/access.ts'
 import { connectOwnCluster } from '../server/reviews.ts'
 import { listen } from '../server/server.ts'
@@ -39,7 +40,7 @@ import { createPlanLimit } from './limits/plan-limit.ts'
 import { openPolicy } from './limits/policy.ts'
 import { createOperatorMetrics } from './metrics.ts'
 import { createClaims } from './observe/claims.ts'
-import { createPlanner } from './observe/inspect.ts'
+import { createPlanner } from './observe/planner.ts'
 import { createSnapshots } from './observe/snapshots.ts'
 import { openRemoteInventory } from './record/inventory-client.ts'
 import { createRecords, type Recorder } from './record/records.ts'
@@ -121,7 +122,8 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     startCall,
   })
   const eventRecorder = createEventRecorder({ kube, component: 'multinic-operator', log })
-  const planner = createPlanner()
+  const memory = createObjectMemory()
+  const planner = createPlanner(memory)
   const claimsOf = createClaims(policy)
   const secretWatch = createSecretWatch({
     kube,
@@ -129,8 +131,8 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     log,
     wake: key => waker.wake(key),
   })
-  const snapshots = createSnapshots(() => performance.now())
-  const repeatedReads = createRepeatedReads(() => performance.now())
+  const snapshots = createSnapshots(() => performance.now(), memory)
+  const repeatedReads = createRepeatedReads(() => performance.now(), memory)
   const cloudEvents = createCloudEvents({
     enabled: settings.RABBITMQ_EVENTS_ENABLED,
     own: await ownBusOf(settings),
@@ -159,9 +161,10 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const fairShare = createFairShare(workers, waker.wakeForStatus)
   const refused = createRefusedWrites()
   const writer = configWriter(kube, refused)
-  const ownStatuses = createOwnStatuses()
+  const ownStatuses = createOwnStatuses(memory)
   const deliveries = createDeliveries({
     kube: writer,
+    memory,
     find: configs.get,
     records: [
       deliveredStore.listOf,
@@ -175,21 +178,12 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
       clouds.open({ user, ...cloudAccess(config, syncSettings, credentials) }),
     violaClients,
     sources: sourcesFor(secretWatch, settings),
+    histories: memory.slot(),
     forget(key) {
-      secretWatch.forget(key)
-      violaClients.forget(key)
-      clouds.forget(key)
-      planner.forget(key)
-      snapshots.forget(key)
-      repeatedReads.forget(key)
-      cloudEvents.forget(key)
-      nodeWatch.forget(key)
-      statusWatch.forget(key)
+      memory.forget(key)
       waker.takeWakes(key)
-      fairShare.forget(key)
-      deliveries.forget(key)
-      ownStatuses.forget(key)
-      metrics.forget(key)
+      for (const part of [secretWatch, violaClients, clouds, fairShare, metrics]) part.forget(key)
+      for (const events of [cloudEvents, nodeWatch, statusWatch]) events.forget(key)
     },
     locks: createLocks(),
     records: createRecords(records, now),
@@ -205,7 +199,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     planner,
     repeatedReads,
     ...(maxSyncMs !== undefined && { maxSyncMs }),
-    objectEvents: createObjectEvents(eventRecorder),
+    objectEvents: createObjectEvents(eventRecorder, memory),
     ownStatuses,
     claims: (providerId, source) => claimsOf(configs.list(), { providerId, source, selectedVms: planner.selectedVms }),
     now,
@@ -252,6 +246,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
     const lead = async (leaderSignal: AbortSignal) => {
       deps.records.restart()
       ownStatuses.clear()
+      deps.histories.clear()
       for (const rule of policy.missingRules(configs.list()))
         log.warn('namespace without a rule: its OpenstackConfigs are not served', { add: rule })
       const controller = runController({

@@ -27,7 +27,7 @@ import { silent } from '../../src/telemetry/log.ts'
 import { indexesOf } from '../support/random.ts'
 import type { OperatorEnvironment } from './environment.ts'
 import { type HalfAnswering, halfAnswers, startHalfAnswering } from './half-answers.ts'
-import { openSyncDeps } from './sync-deps.ts'
+import { openSyncDeps, scopeOf } from './sync-deps.ts'
 
 const vms = 5
 const portsPerVm = 4
@@ -102,7 +102,7 @@ export async function runMixture(
   const syncOnce = async (hints: Hints, step: string) => {
     try {
       const snapshot = parts.deps.snapshots.get(keyOf(config))
-      const result = await sync(config, parts.deps, { signal, log: silent, fresh: false, hints, snapshot })
+      const result = await sync(config, parts.deps, { signal, log: silent, hints, scope: scopeOf(hints, snapshot) })
       const { findings, changed, error } = result
       const outcome = { generation: 1, error, findings, changed, nextSyncMs: 1_000 }
       config = { ...config, status: nextStatus(config.status, outcome, date(), 0) ?? config.status ?? {} }

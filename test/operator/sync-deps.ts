@@ -8,10 +8,12 @@ import { cloudAccess } from '../../src/operator/clouds/cloud-access.ts'
 import { createRepeatedReads } from '../../src/operator/clouds/repeated-reads.ts'
 import { createPendingDeletions } from '../../src/operator/deliver/pending-deletions.ts'
 import { createCloudEvents } from '../../src/operator/events/cloud-events.ts'
+import type { Hints } from '../../src/operator/events/hints.ts'
 import { createLocks } from '../../src/operator/limits/locks.ts'
 import { openPolicy } from '../../src/operator/limits/policy.ts'
-import { createPlanner } from '../../src/operator/observe/inspect.ts'
-import { createSnapshots } from '../../src/operator/observe/snapshots.ts'
+import type { Scope } from '../../src/operator/observe/inspection.ts'
+import { createPlanner } from '../../src/operator/observe/planner.ts'
+import { createSnapshots, type Snapshot } from '../../src/operator/observe/snapshots.ts'
 import { createRecords } from '../../src/operator/record/records.ts'
 import { createDeliveries } from '../../src/operator/sync/deliveries.ts'
 import type { SyncDeps } from '../../src/operator/sync/sync.ts'
@@ -20,6 +22,11 @@ import { createStatusWatch } from '../../src/operator/viola/status-watch.ts'
 import { createViolaClients } from '../../src/operator/viola/viola-clients.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import type { OperatorEnvironment } from './environment.ts'
+
+/** As the reconciler chooses it: the ports that notifications name, if there is a snapshot, else everything. */
+export function scopeOf({ changed }: Hints, snapshot?: Snapshot): Scope {
+  return changed && snapshot ? { reads: 'ports', changed, snapshot } : { reads: 'everything' }
+}
 
 export interface SyncParts {
   deps: SyncDeps

@@ -2,6 +2,8 @@
  * Ports that Neutron lists without an address in a selected subnet, by object. One answer may be half of a change, or come
  * from a replica that is behind. So it counts only if a later read says the same.
  */
+
+import { createObjectMemory, type ObjectMemory } from '../../runtime/object-memory.ts'
 import type { Port } from '../cloud.ts'
 
 export interface DoubtfulPort {
@@ -34,8 +36,8 @@ interface Doubt {
   isConfirmed: boolean
 }
 
-export function createRepeatedReads(now: () => number): RepeatedReads {
-  const doubts = new Map<string, ReadonlyMap<string, Doubt>>()
+export function createRepeatedReads(now: () => number, memory: ObjectMemory = createObjectMemory()): RepeatedReads {
+  const doubts = memory.slot<ReadonlyMap<string, Doubt>>()
   return {
     note(key, ports, startedAt) {
       const before = doubts.get(key)

@@ -34,10 +34,12 @@ interface DeliverOptions {
   traceparent: string | undefined
 }
 
+type Attempts = Omit<DeliveryResult, 'nodes'>
+
 /** By provider and node, what was sent last of the fields that an earlier Viola or CRD does not keep: it gets them once. */
 export type SentOnce = Map<string, string>
 
-interface Attempts {
+export interface DeliveryResult {
   plan: Plan
   observed: Observed
   /** As it was before the last attempt. */
@@ -47,9 +49,6 @@ interface Attempts {
   changed: Map<string, NodePlan>
   /** What the cluster has now would lose an interface, and only a part of the ports was read. */
   needsCompleteRead: boolean
-}
-
-export interface DeliveryResult extends Attempts {
   /** The nodes of this object after delivery. A node that was just sent has the status of an older generation. */
   nodes: readonly { node: DeliveredNode; plan: NodePlan }[]
 }

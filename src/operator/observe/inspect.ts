@@ -1,12 +1,11 @@
 /**
- * Reads everything for one OpenstackConfig and plans, without changing anything: the first half of a sync, and all of a
- * dry run.
+ * Observes the cloud and the cluster for one OpenstackConfig and plans, without changing anything: the first half of a sync,
+ * and all of a dry run.
  */
-import { equalJson } from '../../contract/json.ts'
 import { type OpenstackConfig, openstackConfigAnnotations, providerIdOf } from '../../contract/openstack-config.ts'
 import { keyOf } from '../../kube/keys.ts'
 import { giveWay } from '../../runtime/event-loop.ts'
-import type { Cloud, MessageBus, Port } from '../cloud.ts'
+import type { Cloud, Port } from '../cloud.ts'
 import { type CredentialSources, type Credentials, credentialsFor } from '../clouds/credentials.ts'
 import type { DoubtfulPort, RepeatedReads } from '../clouds/repeated-reads.ts'
 import type { SyncSettings } from '../config.ts'
@@ -20,9 +19,10 @@ import { SyncError, stage } from '../sync-error.ts'
 import { withField } from '../viola/unknown-provider.ts'
 import type { ClusterNodes, DeliveredNodes, ListAge, ViolaClient } from '../viola/viola-client.ts'
 import type { ViolaClients } from '../viola/viola-clients.ts'
+import { type Inspection, type Scope, widened } from './inspection.ts'
 import { type CloudState, checkDeletedVms, checkMissingPorts, logIn, observeCloud, rulesOf } from './observe.ts'
-import { isRemoving, isUsable, type Snapshot, withChangedPorts } from './snapshots.ts'
-import { selectedIds } from './vms.ts'
+import type { Planner } from './planner.ts'
+import { isRemoving, isUsable, withChangedPorts } from './snapshots.ts'
 
 export interface InspectDeps {
   openCloud: (user: string, config: OpenstackConfig, settings: SyncSettings, credentials: Credentials) => Cloud
@@ -41,118 +41,78 @@ export interface InspectDeps {
 
 export type SyncStage = 'cloud' | 'held' | 'plan' | 'answers' | 'deliver' | 'record' | 'status'
 
-export interface Planner {
-  plan(source: string, observed: Observed): Plan
-  /** The VMs of the last plan of an object. */
-  selectedVms(source: string): string[]
-  /** What the last plan of an object was made of. */
-  lastObserved(source: string): Observed | undefined
-  /** The version of the Nodes of the last plan of an object. */
-  nodesVersion(source: string): string | undefined
-  forget(source: string): void
-}
-
-/** Keeps the last plan of each object: with a thousand nodes, planning costs more than reading an unchanged state. */
-export function createPlanner(): Planner {
-  const last = new Map<string, { observed: Observed; plan: Plan }>()
-  return {
-    plan(source, observed) {
-      const known = last.get(source)
-      if (known && isUnchanged(known.observed, observed)) return known.plan
-      const plan = planNodes(observed)
-      last.set(source, { observed, plan })
-      return plan
-    },
-    nodesVersion: source => last.get(source)?.observed.nodesVersion,
-    lastObserved: source => last.get(source)?.observed,
-    selectedVms: source => selectedIds(last.get(source)?.observed.vms ?? []),
-    forget: source => void last.delete(source),
-  }
-}
-
-/** Lists that were not read again are the same objects, which compare at once. */
-function isUnchanged(a: Observed, b: Observed): boolean {
-  if (a.delivered.length !== b.delivered.length) return false
-  if (a.delivered.some((node, index) => !isSameConfig(node, b.delivered[index]))) return false
-  return equalJson(a.ports, b.ports) && equalJson(withoutLists(a), withoutLists(b))
-}
-
-/** A plan does not depend on the status of nodes. */
-function isSameConfig(a: DeliveredNode, b: DeliveredNode | undefined): boolean {
-  return a === b || equalJson({ ...a, status: undefined }, { ...b, status: undefined })
-}
-
-function withoutLists({ delivered: _, ports: __, networks, portChecks, deletedVms, ...rest }: Observed): object {
-  return { ...rest, networks: [...networks], portChecks: [...portChecks], deletedVms: [...deletedVms] }
-}
-
-export interface Inspection {
-  settings: SyncSettings
-  providerId: string
-  cloud: Cloud
-  viola: ViolaClient
-  cloudState: CloudState
-  bus: MessageBus | undefined
-  /** Whoever reads Secrets of the object's namespace may know the account of the bus. */
-  sharesBus: boolean
-  observed: Observed
-  plan: Plan
-  /** All nodes that the cluster has a config of. */
-  cluster: readonly DeliveredNode[]
-  /** Viola reports the state of its nodes. */
-  nodesReported: boolean
-  /** Only the ports that notifications named were read. */
-  isTargeted: boolean
-  /** Errors of checks of missing ports. */
-  checkFailures: string[]
-}
-
 export interface InspectContext {
   signal: AbortSignal
-  /** A person requested a fresh read. */
-  fresh: boolean
+  scope: Scope
   hints: Hints
-  /** The last complete read, if a sync of the ports that notifications name may use it. */
-  snapshot?: Snapshot | undefined
-  /** How old the list of node configs may be. Default: it is read. */
-  listAge?: ListAge
-  /** An earlier inspection of the same object: the cloud is not asked, and the plan is based on what it found. */
-  reuse?: Inspection | undefined
   /** Who uses the cloud, the client of Viola and the Secrets until it is forgotten. Default: the object. */
   user?: string
 }
 
+/** Observes what the scope names, and plans. Reads everything if the plan of a narrower scope would remove an interface. */
 export async function inspect(
   config: OpenstackConfig,
   deps: InspectDeps,
   context: InspectContext,
 ): Promise<Inspection> {
-  const { signal, fresh, hints, snapshot, listAge = {}, reuse, user = keyOf(config) } = context
+  const opened = await open(config, deps, context)
+  for (let scope = usableScope(config, opened, context.scope); ; scope = widened(scope)) {
+    const inspection = await observe(config, deps, { ...context, scope }, opened)
+    if (inspection && !(scope.reads === 'ports' && isRemoving(inspection))) return inspection
+  }
+}
+
+type Opened = Pick<Inspection, 'settings' | 'providerId' | 'cloud' | 'viola' | 'sharesBus'>
+
+/** The settings, and the clients of the services that they name. */
+async function open(
+  config: OpenstackConfig,
+  deps: InspectDeps,
+  { scope, hints, user = keyOf(config) }: InspectContext,
+): Promise<Opened> {
   const settings = deps.policy.admit(config)
   const credentials = await credentialsFor(config, settings, deps.sources(user))
   const cloud = deps.openCloud(user, config, settings, credentials)
-  if (fresh) cloud.refresh()
+  if (scope.reads === 'everything' && scope.fresh) cloud.refresh()
   else cloud.invalidate(hints)
   const providerId = providerIdOf(config)
   const viola = deps.violaClients.open({ user, settings, credentials, providerId })
   const sharesBus = !credentials.usesOwnKey || deps.policy.isOwnNamespace(config.metadata.namespace ?? '')
-  const opened = { settings, providerId, cloud, viola, sharesBus }
+  return { settings, providerId, cloud, viola, sharesBus }
+}
+
+/** What was read with another account is not used. */
+function usableScope(config: OpenstackConfig, opened: Opened, scope: Scope): Scope {
+  const isUseless =
+    (scope.reads === 'ports' && !isUsable(scope.snapshot, config, opened)) ||
+    (scope.reads === 'cluster' && scope.last.cloud !== opened.cloud)
+  return isUseless ? widened(scope) : scope
+}
+
+/** Undefined if the scope names nothing that is known. */
+async function observe(
+  config: OpenstackConfig,
+  deps: InspectDeps,
+  context: InspectContext,
+  opened: Opened,
+): Promise<Inspection | undefined> {
+  const { signal, scope } = context
+  const { settings, cloud, viola } = opened
   const list = () =>
-    listDelivered(viola, signal, shorter(listAge, settings.pollSlowMs)).catch(async error => {
+    listDelivered(viola, signal, shorter(scope.listAge ?? {}, settings.pollSlowMs)).catch(async error => {
       throw await withCloudCheck(withField(error, config, deps.policy), cloud, signal)
     })
-  if (reuse?.cloud === cloud) return inspectAgain(config, deps, opened, reuse, await deps.timed('held', list))
-
-  const { changed } = hints
-  if (snapshot && changed && isUsable(snapshot, config, opened)) {
+  if (scope.reads === 'cluster') return observeCluster(config, deps, opened, scope.last, await deps.timed('held', list))
+  if (scope.reads === 'ports') {
+    const { snapshot, changed } = scope
     const known = await deps.timed('cloud', () => withChangedPorts(snapshot, changed, signal))
-    const reads = known && { cloud: known, delivered: async () => ({ nodes: snapshot.cluster, reported: true }) }
-    const inspection = reads && (await observe(config, deps, context, opened, reads))
-    if (inspection && !isRemoving(inspection)) return { ...inspection, isTargeted: true }
+    const nodes = { nodes: snapshot.cluster, reported: true }
+    const reads = known && { cloud: known, delivered: async () => nodes }
+    return reads && { ...(await observeAll(config, deps, context, opened, reads)), reads: 'ports', isTargeted: true }
   }
-  const reads = { cloud, delivered: list }
   const before = { observed: deps.planner.lastObserved(keyOf(config)), startedAt: deps.repeatedReads.now() }
-  return withChecks(await observe(config, deps, context, opened, reads), deps, { ...context, user, before })
+  const inspection = await observeAll(config, deps, context, opened, { cloud, delivered: list })
+  return withChecks(inspection, deps, { ...context, user: context.user ?? keyOf(config), before })
 }
 
 /** Between other objects: of thousands of VMs, one plan is a long piece of work. */
@@ -163,15 +123,13 @@ function planned(config: OpenstackConfig, deps: InspectDeps, observed: Observed)
   })
 }
 
-type Opened = Pick<Inspection, 'settings' | 'providerId' | 'cloud' | 'viola' | 'sharesBus'>
-
 interface Reads {
   cloud: Cloud
   delivered: () => Promise<DeliveredNodes>
 }
 
 /** Plans with what an earlier inspection found in the cloud, and with the nodes as they are now. */
-async function inspectAgain(
+async function observeCluster(
   config: OpenstackConfig,
   deps: InspectDeps,
   opened: Opened,
@@ -185,11 +143,11 @@ async function inspectAgain(
     ...(nodesVersion !== undefined && { nodesVersion }),
   })
   const plan = await planned(config, deps, observed)
-  return { ...earlier, ...opened, observed, plan, cluster: nodes, nodesReported: reported }
+  return { ...earlier, ...opened, reads: 'cluster', observed, plan, cluster: nodes, nodesReported: reported }
 }
 
 /** Reads everything and plans. */
-async function observe(
+async function observeAll(
   config: OpenstackConfig,
   deps: InspectDeps,
   { signal, hints }: InspectContext,
@@ -215,7 +173,8 @@ async function observe(
   })
   const plan = await planned(config, deps, observed)
   const list = { cluster: nodes, nodesReported: reported }
-  return { ...opened, cloudState, bus, observed, plan, ...list, isTargeted: false, checkFailures: [] }
+  const scope = { reads: 'everything', isTargeted: false } as const
+  return { ...opened, ...scope, cloudState, bus, observed, plan, ...list, checkFailures: [] }
 }
 
 /** Asks the cloud again about what is missing, and plans on its answers. */

@@ -16,7 +16,7 @@ import {
   type Subnet,
 } from '../../../sandbox/cloud/state.ts'
 import { type OperatorEnvironment, startOperatorEnvironment } from '../../../test/operator/environment.ts'
-import { openSyncDeps, type SyncParts } from '../../../test/operator/sync-deps.ts'
+import { openSyncDeps, type SyncParts, scopeOf } from '../../../test/operator/sync-deps.ts'
 import { indexesOf } from '../../../test/support/random.ts'
 import { canonicalJson } from '../../contract/hash.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
@@ -25,7 +25,8 @@ import { silent } from '../../telemetry/log.ts'
 import { type Hints, noHints } from '../events/hints.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type SyncDeps, type SyncResult, sync } from '../sync/sync.ts'
-import { createPlanner, inspect } from './inspect.ts'
+import { inspect } from './inspect.ts'
+import { createPlanner } from './planner.ts'
 
 let environment: OperatorEnvironment
 let parts: SyncParts
@@ -75,11 +76,11 @@ function hintsOf(changed: readonly Pick<Port, 'id' | 'deviceId'>[]): Hints {
 
 function syncWith(hints: Hints): Promise<SyncResult> {
   const snapshot = deps.snapshots.get(key)
-  return sync(config, deps, { signal, log: silent, fresh: false, hints, snapshot })
+  return sync(config, deps, { signal, log: silent, hints, scope: scopeOf(hints, snapshot) })
 }
 
 function completePlan(): Promise<Plan> {
-  const context = { signal, fresh: false, hints: noHints }
+  const context = { signal, hints: noHints, scope: scopeOf(noHints) }
   return inspect(config, { ...deps, planner: createPlanner() }, context).then(({ plan }) => plan)
 }
 
@@ -127,7 +128,7 @@ for (const seed of [1, 2, 3])
       const changed = Array.from({ length: 1 + Math.floor(random() * 3) }, () => change(random)).flat()
       const hints = hintsOf(changed)
       const snapshot = deps.snapshots.get(key)
-      const inspection = await inspect(config, deps, { signal, fresh: false, hints, snapshot })
+      const inspection = await inspect(config, deps, { signal, hints, scope: scopeOf(hints, snapshot) })
       if (inspection.isTargeted) targeted++
       assert.deepEqual(comparable(inspection.plan), comparable(await completePlan()), `step ${step}`)
       const result = await syncWith(hints)
@@ -159,7 +160,7 @@ test('a node that changed in the cluster is planned again on what the cluster ha
   const snapshot = deps.snapshots.get(key) ?? assert.fail()
   const stale = { ...snapshot, cluster: snapshot.cluster.map(node => ({ ...node, specHash: 'stale' })) }
   const hints = hintsOf([attach(servers[0] ?? assert.fail(), subnets[1] ?? assert.fail())])
-  const result = await sync(config, deps, { signal, log: silent, fresh: false, hints, snapshot: stale })
+  const result = await sync(config, deps, { signal, log: silent, hints, scope: scopeOf(hints, stale) })
   assert.deepEqual([result.error, result.changed], [undefined, 1])
   assert.ok((await completePlan()).nodes.every(({ action }) => action === 'keep'))
 })
@@ -174,9 +175,9 @@ test('a node that changed in the cluster and would lose an interface is read com
   Object.assign(port ?? assert.fail(), { networkId: other.networkId, fixedIps: [moved] })
   const hints = hintsOf([attach(server, subnets[1] ?? assert.fail())])
   const stale = { ...snapshot, cluster }
-  const { isTargeted } = await inspect(config, deps, { signal, fresh: false, hints, snapshot: stale })
+  const { isTargeted } = await inspect(config, deps, { signal, hints, scope: scopeOf(hints, stale) })
   assert.equal(isTargeted, true)
-  const result = await sync(config, deps, { signal, log: silent, fresh: false, hints, snapshot: stale })
+  const result = await sync(config, deps, { signal, log: silent, hints, scope: scopeOf(hints, stale) })
   assert.equal(result.error, undefined)
   assert.equal(result.findings.removalsOnHold.length, 4)
   assert.equal(deps.snapshots.canTarget(key), false)
@@ -187,7 +188,7 @@ test('a port that moved is not on its former server, although only the new one w
   const moved = Object.assign(ports[3] ?? assert.fail(), { deviceId: servers[0]?.id })
   const changed = { ports: new Set<string>(), servers: new Set([moved.deviceId]) }
   const hints = { ...hintsOf([]), changed }
-  const { plan } = await inspect(config, deps, { signal, fresh: false, hints, snapshot: deps.snapshots.get(key) })
+  const { plan } = await inspect(config, deps, { signal, hints, scope: scopeOf(hints, deps.snapshots.get(key)) })
   assert.deepEqual(comparable(plan), comparable(await completePlan()))
 })
 
@@ -205,9 +206,9 @@ test('an account that lost its role removes nothing', async () => {
   const ports = await deliverFirst(1)
   const before = nodesOf(await completePlan())
   environment.cloudState.faults.roleLost = true
-  const { plan } = await inspect(config, deps, {
-    ...{ signal, fresh: false, hints: hintsOf(ports.slice(0, 1)), snapshot: deps.snapshots.get(key) },
-  }).finally(() => {
+  const hints = hintsOf(ports.slice(0, 1))
+  const scope = scopeOf(hints, deps.snapshots.get(key))
+  const { plan } = await inspect(config, deps, { signal, hints, scope }).finally(() => {
     environment.cloudState.faults.roleLost = false
   })
   assert.deepEqual(nodesOf(plan), before)
@@ -217,9 +218,9 @@ test('only the ports of the named server are read, and the next complete read is
   await deliverFirst(1)
   const reads = async () => {
     const before = environment.cloud.calls()
-    const { isTargeted } = await inspect(config, deps, {
-      ...{ signal, fresh: false, hints: hintsOf([port]), snapshot: deps.snapshots.get(key) },
-    })
+    const hints = hintsOf([port])
+    const scope = scopeOf(hints, deps.snapshots.get(key))
+    const { isTargeted } = await inspect(config, deps, { signal, hints, scope })
     const { neutron, nova } = environment.cloud.calls()
     return [isTargeted, neutron - before.neutron, nova - before.nova]
   }
@@ -240,7 +241,7 @@ test('an edit, another account and a failed sync need a complete read', async ()
   const [port] = await deliverFirst(1)
   const hints = hintsOf([port ?? assert.fail()])
   const isTargeted = async (object: OpenstackConfig) => {
-    const context = { signal, fresh: false, hints, snapshot: deps.snapshots.get(key) }
+    const context = { signal, hints, scope: scopeOf(hints, deps.snapshots.get(key)) }
     return (await inspect(object, deps, context)).isTargeted
   }
   assert.equal(await isTargeted(config), true)
@@ -248,7 +249,10 @@ test('an edit, another account and a failed sync need a complete read', async ()
   const settings = { ...config.spec.settings, openstackTimeout: '7s' }
   assert.equal(await isTargeted({ ...config, spec: { ...config.spec, settings } }), false)
   environment.cloudState.faults.failing = ['nova']
-  assert.ok((await sync(config, deps, { signal, log: silent, fresh: true, hints: noHints })).error)
+  assert.ok(
+    (await sync(config, deps, { signal, log: silent, scope: { reads: 'everything', fresh: true }, hints: noHints }))
+      .error,
+  )
   assert.equal(deps.snapshots.get(key), undefined)
 })
 
@@ -261,6 +265,6 @@ test('after a notification that needed a complete read, others of ports wait lik
   assert.equal(deps.snapshots.canTarget(key), false)
   now += 2_000
   assert.equal(deps.snapshots.canTarget(key), true)
-  deps.snapshots.forget(key)
+  deps.snapshots.set(key, undefined)
   assert.equal(deps.snapshots.canTarget(key), false)
 })

@@ -6,6 +6,7 @@
  * plan that would remove one is made again from a complete read.
  */
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
+import { createObjectMemory, type ObjectMemory } from '../../runtime/object-memory.ts'
 import type { Cloud, Port } from '../cloud.ts'
 import type { ChangedPorts } from '../events/hints.ts'
 import { type DeliveredNode, identityOf, type Observed } from '../plan/observed-state.ts'
@@ -37,7 +38,6 @@ export interface Snapshots {
   noteMiss(key: string): void
   /** Whether a notification of a port may start a sync at once: it probably needs no complete read. */
   canTarget(key: string): boolean
-  forget(key: string): void
 }
 
 /** Bounds how long a change without a notification stays unseen while others are seen. */
@@ -45,27 +45,25 @@ const completeReadAfterMs = 5_000
 /** After a miss, notifications of ports are limited like all others for this time. */
 const missMs = 2_000
 
-export function createSnapshots(now: () => number): Snapshots {
-  const snapshots = new Map<string, Snapshot>()
-  const dueAt = new Map<string, number>()
-  const missedAt = new Map<string, number>()
+export function createSnapshots(now: () => number, memory: ObjectMemory = createObjectMemory()): Snapshots {
+  const snapshots = memory.slot<Snapshot>()
+  const dueAt = memory.slot<number>()
+  const missedAt = memory.slot<number>()
   return {
     get: key => (now() < (dueAt.get(key) ?? Number.POSITIVE_INFINITY) ? snapshots.get(key) : undefined),
     set(key, snapshot) {
       if (snapshot) snapshots.set(key, snapshot)
       else snapshots.delete(key)
       if (!snapshot?.isTargeted) dueAt.delete(key)
-      else if (!dueAt.has(key)) dueAt.set(key, now() + completeReadAfterMs)
+      else if (dueAt.get(key) === undefined) dueAt.set(key, now() + completeReadAfterMs)
     },
     msUntilCompleteRead(key) {
       const at = dueAt.get(key)
       return at === undefined ? undefined : Math.max(0, at - now())
     },
     noteMiss: key => void missedAt.set(key, now()),
-    canTarget: key => snapshots.has(key) && now() - (missedAt.get(key) ?? Number.NEGATIVE_INFINITY) >= missMs,
-    forget(key) {
-      for (const values of [snapshots, dueAt, missedAt]) values.delete(key)
-    },
+    canTarget: key =>
+      snapshots.get(key) !== undefined && now() - (missedAt.get(key) ?? Number.NEGATIVE_INFINITY) >= missMs,
   }
 }
 

@@ -7,6 +7,7 @@
 import { equalJson } from '../../contract/json.ts'
 import type { OpenstackConfig, OpenstackConfigStatus } from '../../contract/openstack-config.ts'
 import { keyOf } from '../../kube/keys.ts'
+import { createObjectMemory, type ObjectMemory } from '../../runtime/object-memory.ts'
 
 const decisive = ['heldRemovals', 'approvedRemovals', 'resolvedNames', 'resolvedSubnets', 'renumber'] as const
 type Decisive = Pick<OpenstackConfigStatus, (typeof decisive)[number]>
@@ -22,12 +23,11 @@ export interface OwnStatuses {
   of(config: OpenstackConfig): OpenstackConfig
   /** Before the write: its response may be lost. */
   writing(config: OpenstackConfig, status: OpenstackConfigStatus): void
-  forget(key: string): void
   clear(): void
 }
 
-export function createOwnStatuses(): OwnStatuses {
-  const written = new Map<string, Version & { values: Decisive }>()
+export function createOwnStatuses(memory: ObjectMemory = createObjectMemory()): OwnStatuses {
+  const written = memory.slot<Version & { values: Decisive }>()
   return {
     of(config) {
       const own = written.get(keyOf(config))
@@ -39,7 +39,6 @@ export function createOwnStatuses(): OwnStatuses {
       const { uid, resourceVersion } = config.metadata
       written.set(keyOf(config), { uid, resourceVersion, values: decisiveOf(status) })
     },
-    forget: key => void written.delete(key),
     clear: () => written.clear(),
   }
 }

@@ -7,6 +7,7 @@
 import { type OpenstackConfig, openstackConfigs, providerIdOf } from '../../contract/openstack-config.ts'
 import type { Kube } from '../../kube/api.ts'
 import { keyOf, parseKey } from '../../kube/keys.ts'
+import { createObjectMemory, type ObjectMemory } from '../../runtime/object-memory.ts'
 import type { NodePlan } from '../plan/plan.ts'
 import type { Target } from '../record/sync-outcome.ts'
 import { type NodeInterfaces, type Remaining, remainingOf } from '../status/removal-pending.ts'
@@ -18,7 +19,6 @@ export interface Deliveries {
   recorded(config: OpenstackConfig): Promise<Remaining[]>
   /** False only if the status and the records show that nothing was. */
   mayHaveDelivered(config: OpenstackConfig): Promise<boolean>
-  forget(key: string): void
 }
 
 const keepMs = 60_000
@@ -28,6 +28,7 @@ export interface DeliveriesOptions {
   find: (key: string) => OpenstackConfig | undefined
   /** Read the records of a provider. */
   records: readonly ((providerId: string) => Promise<readonly NodeInterfaces[]>)[]
+  memory?: ObjectMemory
   /** Monotonic milliseconds. */
   now?: () => number
 }
@@ -36,9 +37,10 @@ export function createDeliveries({
   kube,
   find,
   records,
+  memory = createObjectMemory(),
   now = () => performance.now(),
 }: DeliveriesOptions): Deliveries {
-  const known = new Map<string, { remaining: Remaining[]; at: number }>()
+  const known = memory.slot<{ remaining: Remaining[]; at: number }>()
 
   async function read(config: OpenstackConfig): Promise<Remaining[]> {
     const lists = await Promise.all(records.map(list => list(providerIdOf(config))))
@@ -64,7 +66,6 @@ export function createDeliveries({
     async mayHaveDelivered(config) {
       return wasDelivered(config) || (await read(config)).length > 0
     },
-    forget: key => void known.delete(key),
   }
 }
 

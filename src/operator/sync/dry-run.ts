@@ -5,7 +5,9 @@ import { randomUUID } from 'node:crypto'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import { keyOf } from '../../kube/keys.ts'
 import { noHints } from '../events/hints.ts'
-import { createPlanner, type Inspection, inspect } from '../observe/inspect.ts'
+import { inspect } from '../observe/inspect.ts'
+import type { Inspection } from '../observe/inspection.ts'
+import { createPlanner } from '../observe/planner.ts'
 import type { ConfigWatch } from './config-watch.ts'
 import type { ReconcileDeps } from './reconcile.ts'
 import { withTimeLimit } from './sync.ts'
@@ -28,7 +30,7 @@ export async function dryRun(
   // The object itself keeps its cloud, its client of Viola and its Secrets.
   const user = `dry run ${randomUUID()}`
   const limited = withTimeLimit(signal, deps.maxSyncMs)
-  const context = { signal: limited, fresh: false, hints: noHints, user }
+  const context = { signal: limited, scope: { reads: 'everything' }, hints: noHints, user } as const
   try {
     return await inspect(config, { ...deps, planner: createPlanner() }, context)
   } finally {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
+import type { EventRecorder } from '../../kube/events.ts'
+import { createObjectMemory } from '../../runtime/object-memory.ts'
 import { SyncError } from '../sync-error.ts'
 import { createObjectEvents } from './object-events.ts'
 
@@ -16,11 +18,12 @@ function aConfig(spec: Partial<OpenstackConfig['spec']> = {}): OpenstackConfig {
 /** Records the Events in order. */
 function recording() {
   const events: string[] = []
-  const objectEvents = createObjectEvents({
+  const memory = createObjectMemory()
+  const recorder: EventRecorder = {
     event: (_, type, reason, message) => void events.push(`${type} ${reason}: ${message}`),
     flush: async () => {},
-  })
-  return { objectEvents, events }
+  }
+  return { objectEvents: createObjectEvents(recorder, memory), memory, events }
 }
 
 const cases: Record<string, [spec: Partial<OpenstackConfig['spec']>, expected: string[]]> = {
@@ -60,10 +63,10 @@ test('the same error is recorded once, and again when it returns', () => {
 })
 
 test('Events of a recreated object are recorded again', () => {
-  const { objectEvents, events } = recording()
+  const { objectEvents, memory, events } = recording()
   const config = aConfig({ subnetName: 'y' })
   objectEvents.record(config, undefined, undefined)
-  objectEvents.forget('team/main')
+  memory.forget('team/main')
   objectEvents.record(config, undefined, undefined)
   assert.equal(events.length, 2)
 })

@@ -7,6 +7,7 @@ import { verdictKind } from '../../contract/operator-api.ts'
 import { eventTypeOf, type SyncReason, type VerdictReason } from '../../contract/reasons/catalogue.ts'
 import type { EventRecorder } from '../../kube/events.ts'
 import { keyOf } from '../../kube/keys.ts'
+import { createObjectMemory, type ObjectMemory } from '../../runtime/object-memory.ts'
 import { subjectOf, type Verdict } from '../plan/verdicts.ts'
 import type { Findings } from '../record/sync-outcome.ts'
 import { busConditions, onHoldText, renumberConditions } from '../status/conditions.ts'
@@ -17,7 +18,6 @@ import type { SyncResult } from './sync.ts'
 export interface ObjectEvents {
   record(config: OpenstackConfig, result: SyncResult | undefined, failure: SyncError | undefined): void
   warn(config: OpenstackConfig, reason: SyncReason, message: string): void
-  forget(key: string): void
 }
 
 interface ObjectEvent {
@@ -28,18 +28,22 @@ interface ObjectEvent {
 /** At most this number of verdicts of one sync become Events. The status and the inventory have the others. */
 const maxVerdicts = 20
 
-const topics = ['fields', 'failure', 'findings', 'bus', 'deletion'] as const
-
-export function createObjectEvents(recorder: EventRecorder): ObjectEvents {
-  const recorded = new Map<string, Set<string>>()
+export function createObjectEvents(recorder: EventRecorder, memory: ObjectMemory = createObjectMemory()): ObjectEvents {
+  const recorded = {
+    fields: memory.slot<ReadonlySet<string>>(),
+    failure: memory.slot<ReadonlySet<string>>(),
+    findings: memory.slot<ReadonlySet<string>>(),
+    bus: memory.slot<ReadonlySet<string>>(),
+    deletion: memory.slot<ReadonlySet<string>>(),
+  }
 
   /** Records what is new, and forgets what is no longer true so that it is recorded again when it returns. */
-  function update(config: OpenstackConfig, topic: (typeof topics)[number], events: readonly ObjectEvent[]): void {
-    const key = `${keyOf(config)} ${topic}`
-    const before = recorded.get(key) ?? new Set()
+  function update(config: OpenstackConfig, topic: keyof typeof recorded, events: readonly ObjectEvent[]): void {
+    const key = keyOf(config)
+    const before = recorded[topic].get(key) ?? new Set()
     for (const { reason, message } of events)
       if (!before.has(`${reason} ${message}`)) recorder.event(config, eventTypeOf(reason), reason, message)
-    recorded.set(key, new Set(events.map(({ reason, message }) => `${reason} ${message}`)))
+    recorded[topic].set(key, new Set(events.map(({ reason, message }) => `${reason} ${message}`)))
   }
 
   return {
@@ -62,9 +66,6 @@ export function createObjectEvents(recorder: EventRecorder): ObjectEvents {
       ])
     },
     warn: (config, reason, message) => update(config, 'deletion', [{ reason, message }]),
-    forget(key) {
-      for (const topic of topics) recorded.delete(`${key} ${topic}`)
-    },
   }
 }
 

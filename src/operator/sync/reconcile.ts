@@ -15,12 +15,13 @@ import { keyOf, parseKey } from '../../kube/keys.ts'
 import type { Environment } from '../../runtime/env.ts'
 import { messageOf } from '../../runtime/errors.ts'
 import { giveWay } from '../../runtime/event-loop.ts'
+import type { Slot } from '../../runtime/object-memory.ts'
 import type { Log } from '../../telemetry/log.ts'
 import { resolveSettings } from '../config.ts'
 import type { Intervals } from '../deliver/down-ports.ts'
 import { isUnavailable } from '../events/cloud-events.ts'
 import type { Acquired, FairShare } from '../limits/fair-share.ts'
-import type { InspectContext, Inspection } from '../observe/inspect.ts'
+import type { Inspection } from '../observe/inspection.ts'
 import { storedPlanOf } from '../plan/stored-plan.ts'
 import type { SyncOutcome } from '../record/sync-outcome.ts'
 import type { ObjectVerdicts } from '../record/verdict-changes.ts'
@@ -28,10 +29,11 @@ import type { OwnStatuses } from '../status/own-status.ts'
 import { nextStatus } from '../status/status.ts'
 import { SyncError } from '../sync-error.ts'
 import { auditOf } from './audit.ts'
+import { chooseScope } from './choose-scope.ts'
 import { release } from './deletion.ts'
 import type { ObjectEvents } from './object-events.ts'
-import { type SyncDeps, type SyncResult, sync, withTimeLimit } from './sync.ts'
-import { nextPassMs, nextSyncMs, violaPollMs } from './sync-schedule.ts'
+import { type SyncContext, type SyncDeps, type SyncResult, sync, withTimeLimit } from './sync.ts'
+import { nextPassMs, nextSyncMs } from './sync-schedule.ts'
 import type { SyncTrace, Traces } from './traces.ts'
 import type { Waker } from './waker.ts'
 
@@ -40,6 +42,7 @@ export interface ReconcileDeps extends SyncDeps {
   kube: Pick<KubeClient, 'get' | 'patch' | 'patchStatus' | 'raw'>
   objectEvents: ObjectEvents
   ownStatuses: OwnStatuses
+  histories: Slot<History>
   /** Drops everything that is kept for a deleted object. */
   forget: (key: string) => void
   /** Whether a person requested a fresh read since the last call. */
@@ -53,28 +56,26 @@ export interface ReconcileDeps extends SyncDeps {
   random?: () => number
 }
 
-/** A completed sync, and whether a notification started it: then waiting ports are read again soon. */
-interface Completed {
-  generation: number | undefined
-  failure: SyncError | undefined
-  result: SyncResult | undefined
-  notified: boolean
-}
-
-interface History {
+/** Of an object, by its last sync. */
+export interface History {
   generation: number | undefined
   failures: number
   waitingSince: number | undefined
-  /** When the next full sync is due, in monotonic milliseconds. 0 while a sync runs: one that throws is repeated in full. */
+  /** When the next sync that reads the cloud is due, in monotonic milliseconds. 0 while a sync runs: one that throws reads it. */
   dueAt: number
-  /** Of the last sync, for passes that only read the status of nodes. */
+  /** For syncs that only read the status of nodes. */
   inspection: Inspection | undefined
+}
+
+/** What came of one sync. */
+interface Ended {
+  started: Date
+  result: SyncResult | undefined
+  failure: SyncError | undefined
 }
 
 /** The end of another sync wakes a key that waits for a worker. This is the fallback. */
 const workerPollMs = 30_000
-/** A timer may end this much too early. */
-const timerErrorMs = 2
 
 const defaultIntervals: Intervals = {
   pollFastMs: 20_000,
@@ -85,14 +86,12 @@ const defaultIntervals: Intervals = {
 }
 
 export function configReconciler(deps: ReconcileDeps): Reconcile {
-  const histories = new Map<string, History>()
+  const { histories } = deps
 
   return async (key, { log, signal }) => {
     const at = parseKey(key)
     const found = await deps.kube.get(openstackConfigs, at)
     if (!found) {
-      histories.delete(key)
-      deps.objectEvents.forget(key)
       deps.forget(key)
       return
     }
@@ -112,43 +111,68 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     worker: Acquired,
     { log: parentLog, signal }: Pick<ReconcileContext, 'log' | 'signal'>,
   ) {
-    const at = parseKey(key)
-    const isAdmitted = deps.policy.admits(found)
-    // An object that was never served can be deleted at once. One that is no longer served keeps no connection.
-    const stored = isAdmitted ? await withFinalizer(found, deps.kube) : found
+    const stored = await served(found, key)
     const config = deps.ownStatuses.of(stored)
-    if (!isAdmitted) {
-      deps.cloudEvents.forget(key)
-      deps.nodeWatch.forget(key)
-      deps.statusWatch.forget(key)
-    }
-    const { generation } = config.metadata
-    const fresh = deps.takeForced(key)
-    const woken = deps.takeWakes(key)
-    const hints = deps.cloudEvents.take(key)
+    const { woken, ...occasion } = takeOccasion(key, config)
+    const { hints, last } = occasion
     const trace = deps.traces.begin(hints.notification)
     const requestId = hints.notification?.requestId
     const log = parentLog.with({ traceId: trace.traceId, ...(requestId && { requestId }) })
-    // An edit or a forced sync is not a repetition of an old failure.
-    if (fresh || histories.get(key)?.generation !== generation) histories.delete(key)
-    const before = histories.get(key)
-    const leftMs = before ? before.dueAt - performance.now() : 0
-    const isFull = woken.forSync || hints.notified || hints.busRefused || leftMs < timerErrorMs
-    // The status of nodes does not shorten the time after a failure.
-    if (before && !isFull && before.failures > 0) return { after: leftMs }
-    if (before) before.dueAt = 0
+    const scope = chooseScope(occasion)
+    const leftMs = last?.leftMs ?? 0
+    if (!scope) return { after: leftMs }
 
-    const started = deps.now()
-    const snapshot = fresh || (before?.failures ?? 1) > 0 ? undefined : deps.snapshots.get(key)
-    const reuse = isFull ? undefined : before?.inspection
-    const listAge = fresh ? {} : { maxAgeMs: before ? violaPollMs : 0, maxStreamedMs: violaPollMs }
-    const context = { log, signal, fresh, hints, snapshot, reuse, listAge }
-    const { result, error } = await attempt(config, context, trace)
-    signal.throwIfAborted()
-    if (error) deps.snapshots.set(key, undefined)
-    const failure = error ?? result?.error
-    const history = remember(key, { generation, failure, result, notified: hints.notified })
+    const ended = await attempt(config, { log, signal, hints, scope }, trace)
+    const { result, failure, started } = ended
+    const history = remember(key, config, ended, hints.notified)
     const intervals = result?.settings ?? intervalsOf(config, deps)
+    const next = nextMs(key, config, ended, { history, leftMs, intervals })
+    if (failure) log.warn('sync failed', { reason: failure.reason, error: failure.message, retryAfterMs: next })
+    await giveWay()
+    deps.objectEvents.record(config, result, failure)
+    // Before the status, by which the next sync knows what is new.
+    await noteAudit(config, ended, log)
+    await trace.timed('status', () => writeStatus({ stored, config }, outcomeOf(config, ended, next), intervals))
+    // The next object of this cloud is delivered while the inventory stores this one.
+    worker.freeCloud()
+    await trace.timed('record', () => deps.records.flush(log, result && verdictsOf(config, result)))
+    await giveWay()
+    trace.end(key, result)
+    deps.onSynced?.(key, result, (deps.now().getTime() - started.getTime()) / 1_000)
+    history.dueAt = performance.now() + next
+    // A sync of some ports does not see the status for which the object was woken too.
+    if (woken.forStatus && result?.inspection.reads === 'ports') deps.wakeForStatus(key)
+    return { after: nextPassMs(next, isPending(result)) }
+  }
+
+  /** An object that was never served can be deleted at once. One that is no longer served keeps no connection. */
+  async function served(found: OpenstackConfig, key: string): Promise<OpenstackConfig> {
+    if (deps.policy.admits(found)) return withFinalizer(found, deps.kube)
+    for (const events of [deps.cloudEvents, deps.nodeWatch, deps.statusWatch]) events.forget(key)
+    return found
+  }
+
+  /** Takes what woke the object: the next sync does not get it again. */
+  function takeOccasion(key: string, { metadata }: OpenstackConfig) {
+    const isForced = deps.takeForced(key)
+    const woken = deps.takeWakes(key)
+    const hints = deps.cloudEvents.take(key)
+    // An edit or a forced sync is not a repetition of an old failure.
+    if (isForced || histories.get(key)?.generation !== metadata.generation) histories.delete(key)
+    const before = histories.get(key)
+    return {
+      ...{ isForced, isWoken: woken.forSync, woken, hints },
+      last: before && { ...before, leftMs: before.dueAt - performance.now() },
+      snapshot: deps.snapshots.get(key),
+    }
+  }
+
+  function nextMs(
+    key: string,
+    config: OpenstackConfig,
+    { result, failure, started }: Ended,
+    { history, leftMs, intervals }: { history: History; leftMs: number; intervals: Intervals },
+  ): number {
     const scheduled = nextSyncMs(intervals, {
       now: deps.now().getTime(),
       lastChangeAt: result?.changed ? started.getTime() : timeOf(config.status?.lastChangeAt),
@@ -163,65 +187,54 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       random: (deps.random ?? Math.random)(),
     })
     const completeMs = deps.snapshots.msUntilCompleteRead(key) ?? scheduled
-    const next = Math.min(scheduled, completeMs, result?.isStatusPass ? leftMs : scheduled)
-    if (failure) log.warn('sync failed', { reason: failure.reason, error: failure.message, retryAfterMs: next })
-    await giveWay()
-    deps.objectEvents.record(config, result, failure)
+    return Math.min(scheduled, completeMs, result?.inspection.reads === 'cluster' ? leftMs : scheduled)
+  }
 
-    const outcome: SyncOutcome = {
-      generation: generation ?? 0,
-      error: failure,
-      cloudError: failure?.cloudError,
-      changed: result?.changed ?? 0,
-      findings: result?.findings,
-      downPortRetry: result?.down.retry,
-      nextSyncMs: next,
-    }
-    await noteAudit()
-    await trace.timed('status', () => writeStatus(outcome))
-    // The next object of this cloud is delivered while the inventory stores this one.
-    worker.freeCloud()
-    await trace.timed('record', () => deps.records.flush(log, result && verdictsOf(config, result)))
-    await giveWay()
-    trace.end(key, result)
-    deps.onSynced?.(key, result, (deps.now().getTime() - started.getTime()) / 1_000)
-    history.dueAt = performance.now() + next
-    // A targeted read does not see the status for which the object was woken too.
-    if (woken.forStatus && result?.inspection.isTargeted && !result.isStatusPass) deps.wakeForStatus(key)
-    return { after: nextPassMs(next, isPending(result)) }
-
-    /** Before the status, by which the next sync knows what is new. */
-    async function noteAudit(): Promise<void> {
-      const managers = () => readFieldManagers(deps.kube, openstackConfigs, at).catch(() => [])
-      const entries = await auditOf(config, result, {
-        at: deps.now().toISOString(),
-        failure: failure?.reason,
-        managers,
-      })
-      for (const entry of entries) {
-        log.info('audit', entry)
-        deps.records.noteAudit(entry)
-      }
-    }
-
-    async function writeStatus(outcome: SyncOutcome): Promise<void> {
-      const next = nextStatus(config.status, outcome, deps.now(), intervals.pollSlowMs)
-      const status = next ?? config.status ?? {}
-      deps.ownStatuses.writing(stored, status)
-      if (!next && config === stored) return
-      try {
-        await deps.kube.patchStatus(openstackConfigs, at, mergePatch(stored.status ?? {}, status))
-      } catch (error) {
-        if (!isNotFound(error)) throw error
-      }
+  async function noteAudit(config: OpenstackConfig, { result, failure }: Ended, log: Log): Promise<void> {
+    const at = parseKey(keyOf(config))
+    const managers = () => readFieldManagers(deps.kube, openstackConfigs, at).catch(() => [])
+    const options = { at: deps.now().toISOString(), failure: failure?.reason, managers }
+    for (const entry of await auditOf(config, result, options)) {
+      log.info('audit', entry)
+      deps.records.noteAudit(entry)
     }
   }
 
-  async function attempt(config: OpenstackConfig, context: InspectContext & { log: Log }, trace: SyncTrace) {
+  async function writeStatus(
+    { stored, config }: Record<'stored' | 'config', OpenstackConfig>,
+    outcome: SyncOutcome,
+    { pollSlowMs }: Intervals,
+  ): Promise<void> {
+    const next = nextStatus(config.status, outcome, deps.now(), pollSlowMs)
+    const status = next ?? config.status ?? {}
+    deps.ownStatuses.writing(stored, status)
+    if (!next && equalJson(config, stored)) return
+    try {
+      await deps.kube.patchStatus(openstackConfigs, parseKey(keyOf(config)), mergePatch(stored.status ?? {}, status))
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+  }
+
+  async function attempt(config: OpenstackConfig, context: SyncContext, trace: SyncTrace): Promise<Ended> {
+    const key = keyOf(config)
+    const started = deps.now()
+    const before = histories.get(key)
+    if (before) before.dueAt = 0
+    const { result, error } = await tried(config, context, trace)
+    context.signal.throwIfAborted()
+    if (error) deps.snapshots.set(key, undefined)
+    return { started, result, failure: error ?? result?.error }
+  }
+
+  async function tried(
+    config: OpenstackConfig,
+    context: SyncContext,
+    { timed, traceparent }: SyncTrace,
+  ): Promise<{ result?: SyncResult; error?: SyncError }> {
     const { log, signal } = context
     const limited = withTimeLimit(signal, deps.maxSyncMs)
     try {
-      const { timed, traceparent } = trace
       return { result: await sync(config, { ...deps, timed }, { ...context, signal: limited, traceparent }) }
     } catch (error) {
       signal.throwIfAborted()
@@ -232,11 +245,17 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     }
   }
 
-  function remember(key: string, { generation, failure, result, notified }: Completed): History {
+  /** `notified`: a notification started the sync, so waiting ports are read again soon. */
+  function remember(
+    key: string,
+    { metadata }: OpenstackConfig,
+    { failure, result }: Ended,
+    notified: boolean,
+  ): History {
     const before = histories.get(key)
     const waiting = result ? result.waiting || result.plan.down.length > 0 : before?.waitingSince !== undefined
     const now = {
-      generation,
+      generation: metadata.generation,
       failures: failure ? (before?.failures ?? 0) + 1 : 0,
       waitingSince: waiting ? ((notified ? undefined : before?.waitingSince) ?? deps.now().getTime()) : undefined,
       dueAt: 0,
@@ -244,6 +263,18 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     }
     histories.set(key, now)
     return now
+  }
+}
+
+function outcomeOf({ metadata }: OpenstackConfig, { result, failure }: Ended, nextSyncMs: number): SyncOutcome {
+  return {
+    generation: metadata.generation ?? 0,
+    error: failure,
+    cloudError: failure?.cloudError,
+    changed: result?.changed ?? 0,
+    findings: result?.findings,
+    downPortRetry: result?.down.retry,
+    nextSyncMs,
   }
 }
 

@@ -1,7 +1,9 @@
 /**
- * One sync of one OpenstackConfig: inspect → deliver → record.
+ * One sync of one OpenstackConfig: observes the cloud and the cluster, decides, and carries it out.
  *
- * Does not write the object's status: it returns the result.
+ * Its scope says what it observes (choose-scope.ts). A decision that needs more widens the scope, and the sync starts again.
+ * A conflict of a delivery repeats only the cluster: deliver-plan.ts observes it, decides and delivers, three times at most.
+ * The sync does not write the object's status: it returns the result.
  */
 import { interfaceHash } from '../../contract/interface-hash.ts'
 import type { Interface } from '../../contract/interfaces.ts'
@@ -18,7 +20,8 @@ import type { PendingDeletions } from '../deliver/pending-deletions.ts'
 import type { CloudEvents } from '../events/cloud-events.ts'
 import { interestOf } from '../events/interests.ts'
 import type { Locks } from '../limits/locks.ts'
-import { type InspectContext, type InspectDeps, type Inspection, inspect } from '../observe/inspect.ts'
+import { type InspectContext, type InspectDeps, inspect } from '../observe/inspect.ts'
+import { type Inspection, widened } from '../observe/inspection.ts'
 import type { CloudState } from '../observe/observe.ts'
 import { isRemoving, type Snapshot, type Snapshots } from '../observe/snapshots.ts'
 import { selectedIds } from '../observe/vms.ts'
@@ -66,86 +69,98 @@ export interface SyncResult {
   error?: SyncError
   plan: Plan
   inspection: Inspection
-  /** Nothing was due, so the cloud was not asked. */
-  isStatusPass: boolean
 }
+
+export type SyncContext = Omit<InspectContext, 'user'> & { log: Log; traceparent?: string }
 
 /** Each call has its own timeout. This limit is for a cloud or a Viola that answers every call slowly. */
 export function withTimeLimit(signal: AbortSignal, maxMs = 5 * 60_000): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(maxMs)])
 }
 
-export async function sync(
-  config: OpenstackConfig,
-  deps: SyncDeps,
-  context: InspectContext & { log: Log; traceparent?: string },
-): Promise<SyncResult> {
-  const { signal, log, traceparent } = context
-  const { inspection, down, isStatusPass } = await inspectDue(config, deps, context)
-  const { settings, providerId, viola, observed, bus } = inspection
-  if (context.snapshot && context.hints.changed && !inspection.isTargeted) deps.snapshots.noteMiss(keyOf(config))
-  if (inspection.sharesBus) await deps.busSecrets.update(config, bus, log)
-  const { secret } = deps.sources(keyOf(config))
-  await deps.cloudEvents.follow(config, { settings, bus, secret, interest: () => interestOf(config, observed) })
-  if (observed.nodesVersion !== undefined) deps.nodeWatch.follow(keyOf(config), viola, observed.nodesVersion)
-  else if (!config.spec.vmSelector?.clusterNodes) deps.nodeWatch.forget(keyOf(config))
-  if (inspection.nodesReported) deps.statusWatch.follow(keyOf(config), viola)
-  else deps.statusWatch.forget(keyOf(config))
-  await giveWay()
-  for (const portId of undelivered(observed)) deps.records.noteSeen(providerId, portId)
-
-  const beforeSending = (nodes: readonly NodePlan[]) =>
-    deps.deliveries.mark(config, targetOf(settings, providerId), nodes)
-  const result = await deps.timed('deliver', () =>
-    deliverPlan({ deps, ...inspection, beforeSending, down, log, signal, traceparent }),
-  )
-  await record(deps, providerId, result)
-  if (result.needsCompleteRead) {
+/** Observes what the scope names, decides, and carries it out. A scope that is too narrow for that is widened. */
+export async function sync(config: OpenstackConfig, deps: SyncDeps, context: SyncContext): Promise<SyncResult> {
+  for (let { scope } = context; ; scope = widened(scope)) {
+    const known = await inspect(config, deps, { ...context, scope })
+    const down = downPortsOf(config, deps, known)
+    const isDue = nodesDue({ deps, providerId: known.providerId, down }, known.plan, 1).length > 0
+    if (isDue && known.reads === 'cluster') continue
+    if (scope.reads === 'ports' && !known.isTargeted) deps.snapshots.noteMiss(keyOf(config))
+    await follow(config, deps, known, context.log)
+    const outcome = await carryOut(config, deps, context, { known, down })
+    if (!outcome.needsCompleteRead) return resultOf(config, deps, { known, down, outcome })
     deps.snapshots.noteMiss(keyOf(config))
-    return sync(config, deps, { ...context, snapshot: undefined })
-  }
-  await giveWay()
-  const findings = findingsOf(config, inspection, result, deps.cloudEvents.stateOf(keyOf(config)), deps.now())
-  await giveWay()
-  const error = errorOf(result.delivery, inspection.cloudState, inspection.checkFailures)
-  deps.snapshots.set(
-    keyOf(config),
-    error || findings.renumber?.current ? undefined : snapshotOf(config, inspection, result),
-  )
-  await giveWay()
-  return {
-    settings,
-    findings,
-    changed: result.changed.size,
-    delivered: [...result.changed.keys()].filter(node => result.delivery.accepted.has(node)),
-    down,
-    plan: result.plan,
-    ...{ inspection, isStatusPass },
-    waiting: result.plan.waiting.length > 0,
-    unresolved: result.delivery.conflicts.size > 0 || isUnconfirmed(result.plan),
-    repeatReadMs: deps.repeatedReads.msUntilNext(keyOf(config)),
-    unreadyPorts: findings.nodesReported ? unreadyPorts(findings, result) : [],
-    ...(error && { error }),
   }
 }
 
-/**
- * Inspects with what an earlier inspection found in the cloud, if there is one. Only the status of nodes may be new then: if
- * the plan has anything to deliver, the cloud is asked first.
- */
-async function inspectDue(
+function downPortsOf(config: OpenstackConfig, { now }: SyncDeps, { plan, settings }: Inspection): DownPortDecision {
+  const portIds = plan.down.map(({ portId }) => portId)
+  return decideDownPorts(portIds, config.status?.downPortRetry, settings, now())
+}
+
+/** The message bus of the cloud, and the streams of Viola: they wake the object. */
+async function follow(config: OpenstackConfig, deps: SyncDeps, known: Inspection, log: Log): Promise<void> {
+  const key = keyOf(config)
+  const { settings, viola, observed, bus } = known
+  if (known.sharesBus) await deps.busSecrets.update(config, bus, log)
+  const { secret } = deps.sources(key)
+  await deps.cloudEvents.follow(config, { settings, bus, secret, interest: () => interestOf(config, observed) })
+  if (observed.nodesVersion !== undefined) deps.nodeWatch.follow(key, viola, observed.nodesVersion)
+  else if (!config.spec.vmSelector?.clusterNodes) deps.nodeWatch.forget(key)
+  if (known.nodesReported) deps.statusWatch.follow(key, viola)
+  else deps.statusWatch.forget(key)
+}
+
+interface Decided {
+  known: Inspection
+  down: DownPortDecision
+}
+
+/** Delivers what differs, and notes the records. They are sent to the inventory after the status is written. */
+async function carryOut(
   config: OpenstackConfig,
   deps: SyncDeps,
-  context: InspectContext,
-): Promise<{ inspection: Inspection; down: DownPortDecision; isStatusPass: boolean }> {
-  const inspection = await inspect(config, deps, context)
-  const { plan, providerId, settings, cloudState } = inspection
-  const portIds = plan.down.map(({ portId }) => portId)
-  const down = decideDownPorts(portIds, config.status?.downPortRetry, settings, deps.now())
-  const isStatusPass = cloudState === context.reuse?.cloudState
-  if (isStatusPass && nodesDue({ deps, providerId, down }, plan, 1).length > 0)
-    return inspectDue(config, deps, { ...context, reuse: undefined })
-  return { inspection, down, isStatusPass }
+  { signal, log, traceparent }: SyncContext,
+  { known, down }: Decided,
+): Promise<DeliveryResult> {
+  const { settings, providerId } = known
+  await giveWay()
+  for (const portId of undelivered(known.observed)) deps.records.noteSeen(providerId, portId)
+  const beforeSending = (nodes: readonly NodePlan[]) =>
+    deps.deliveries.mark(config, targetOf(settings, providerId), nodes)
+  const outcome = await deps.timed('deliver', () =>
+    deliverPlan({ deps, ...known, beforeSending, down, log, signal, traceparent }),
+  )
+  await record(deps, providerId, outcome)
+  return outcome
+}
+
+async function resultOf(
+  config: OpenstackConfig,
+  deps: SyncDeps,
+  { known, down, outcome }: Decided & { outcome: DeliveryResult },
+): Promise<SyncResult> {
+  const key = keyOf(config)
+  await giveWay()
+  const findings = findingsOf(config, known, outcome, deps.cloudEvents.stateOf(key), deps.now())
+  const error = errorOf(outcome.delivery, known.cloudState, known.checkFailures)
+  const isOpen = error !== undefined || findings.renumber?.current !== undefined
+  deps.snapshots.set(key, isOpen ? undefined : snapshotOf(config, known, outcome))
+  await giveWay()
+  return {
+    settings: known.settings,
+    findings,
+    changed: outcome.changed.size,
+    delivered: [...outcome.changed.keys()].filter(node => outcome.delivery.accepted.has(node)),
+    down,
+    plan: outcome.plan,
+    inspection: known,
+    waiting: outcome.plan.waiting.length > 0,
+    unresolved: outcome.delivery.conflicts.size > 0 || isUnconfirmed(outcome.plan),
+    repeatReadMs: deps.repeatedReads.msUntilNext(key),
+    unreadyPorts: findings.nodesReported ? unreadyPorts(findings, outcome) : [],
+    ...(error && { error }),
+  }
 }
 
 /** Ports that are missing, or that only the second answer had. */
@@ -169,7 +184,6 @@ function snapshotOf(
   }
 }
 
-/** Notes the records. They are sent to the inventory after the status is written. */
 async function record(deps: SyncDeps, providerId: string, result: DeliveryResult): Promise<void> {
   const { records } = deps
   const { changed, delivery } = result

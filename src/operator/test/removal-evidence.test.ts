@@ -70,7 +70,12 @@ function attach(address: string): Port {
 
 async function syncNow(fault?: HalfAnswer): Promise<SyncResult> {
   proxy.fault = fault
-  const result = await sync(config, parts.deps, { signal, log: silent, fresh: true, hints: noHints })
+  const result = await sync(config, parts.deps, {
+    signal,
+    log: silent,
+    scope: { reads: 'everything', fresh: true },
+    hints: noHints,
+  })
   const { findings, changed, error } = result
   const outcome = { generation: 1, error, findings, changed, nextSyncMs: 1_000 }
   config = { ...config, status: nextStatus(config.status, outcome, clocks.date(), 0) ?? config.status ?? {} }

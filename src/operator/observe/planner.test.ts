@@ -29,6 +29,8 @@ const cases: Record<string, [change: Partial<Observed>, isPlannedAgain: boolean]
   'another VM': [{ vms: [vm1, { ...vm1, id: 'vm-2', entry: 'vm-2' }] }, true],
   'another network': [{ networks: new Map([['n', { id: 'n', name: 'n', mtu: 9_000 }]]) }, true],
   'an answer about a missing port': [{ portChecks: new Map([['port-1', 'attached']]) }, true],
+  'an address of the Node': [withStatus({ nodeAddresses: ['10.1.0.1'] }), true],
+  'an interface that the agent refuses as the primary port': [withStatus(interfaceWith('HasNodeAddress')), true],
 }
 
 for (const [name, [change, isPlannedAgain]] of Object.entries(cases))
@@ -37,3 +39,10 @@ for (const [name, [change, isPlannedAgain]] of Object.entries(cases))
     const first = planner.plan('ns/main', before)
     assert.equal(planner.plan('ns/main', structuredClone({ ...before, ...change })) !== first, isPlannedAgain)
   })
+
+test('the verdict on a port changes when the agent refuses it as the primary port', () => {
+  const planner = createPlanner()
+  const reasonOf = (state: Observed) => planner.plan('ns/main', state).verdicts.map(({ reason }) => reason)
+  assert.deepEqual(reasonOf(before), ['Selected'])
+  assert.deepEqual(reasonOf({ ...before, ...withStatus(interfaceWith('CarriesDefaultRoute')) }), ['PrimaryPort'])
+})

@@ -5,6 +5,7 @@ import { equalJson } from '../../contract/json.ts'
 import { createObjectMemory, type ObjectMemory } from '../../runtime/object-memory.ts'
 import type { DeliveredNode, Observed } from '../plan/observed-state.ts'
 import { type Plan, planNodes } from '../plan/plan.ts'
+import { primaryPortReport } from '../plan/primary-port.ts'
 import { selectedIds } from './vms.ts'
 
 export interface Planner {
@@ -40,9 +41,11 @@ function isUnchanged(a: Observed, b: Observed): boolean {
   return equalJson(a.ports, b.ports) && equalJson(withoutLists(a), withoutLists(b))
 }
 
-/** A plan does not depend on the status of nodes. */
+/** Of the status, only the primary port counts. */
 function isSameNode(a: DeliveredNode, b: DeliveredNode | undefined): boolean {
-  return a === b || equalJson({ ...a, status: undefined }, { ...b, status: undefined })
+  if (!b || a === b) return a === b
+  const isSameConfig = equalJson({ ...a, status: undefined }, { ...b, status: undefined })
+  return isSameConfig && equalJson(primaryPortReport(a), primaryPortReport(b))
 }
 
 function withoutLists({ delivered: _, ports: __, networks, portChecks, deletedVms, ...rest }: Observed): object {

@@ -29,6 +29,15 @@ export function isRefusedAsPrimary(
   return refusals.some(reason => reason === reported?.reason)
 }
 
+/** What the status of a node says about its primary port. A plan depends on nothing else in a status. */
+export function primaryPortReport({ status }: Pick<DeliveredNode, 'status'>) {
+  const refused = status?.interfaceStatuses?.filter(({ reason }) => refusals.some(one => one === reason)) ?? []
+  return {
+    nodeAddresses: status?.nodeAddresses ?? [],
+    refused: refused.map(({ portId, macAddress }) => ({ portId, macAddress })),
+  }
+}
+
 export const primaryPort: Refusal = {
   reason: 'PrimaryPort',
   message: 'the port is the primary port of the node; MultiNIC does not manage it',

@@ -86,8 +86,6 @@ const defaultIntervals: Intervals = {
 }
 
 export function configReconciler(deps: ReconcileDeps): Reconcile {
-  const { histories } = deps
-
   return async (key, { log, signal }) => {
     const at = parseKey(key)
     const found = await deps.kube.get(openstackConfigs, at)
@@ -99,171 +97,186 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
     if (!worker) return { after: workerPollMs }
     try {
       if (found.metadata.deletionTimestamp) return await release(found, deps, { log, signal })
-      return await syncOne(found, key, worker, { log, signal })
+      return await syncOne(deps, found, key, worker, { log, signal })
     } finally {
       worker.free()
     }
   }
+}
 
-  async function syncOne(
-    found: OpenstackConfig,
-    key: string,
-    worker: Acquired,
-    { log: parentLog, signal }: Pick<ReconcileContext, 'log' | 'signal'>,
-  ) {
-    const stored = await served(found, key)
-    const config = deps.ownStatuses.of(stored)
-    const { woken, ...occasion } = takeOccasion(key, config)
-    const { hints, last } = occasion
-    const trace = deps.traces.begin(hints.notification)
-    const requestId = hints.notification?.requestId
-    const log = parentLog.with({ traceId: trace.traceId, ...(requestId && { requestId }) })
-    const scope = chooseScope(occasion)
-    const leftMs = last?.leftMs ?? 0
-    if (!scope) return { after: leftMs }
+async function syncOne(
+  deps: ReconcileDeps,
+  found: OpenstackConfig,
+  key: string,
+  worker: Acquired,
+  { log: parentLog, signal }: Pick<ReconcileContext, 'log' | 'signal'>,
+) {
+  const stored = await served(deps, found, key)
+  const config = deps.ownStatuses.of(stored)
+  const { woken, ...occasion } = takeOccasion(deps, key, config)
+  const { hints, last } = occasion
+  const trace = deps.traces.begin(hints.notification)
+  const requestId = hints.notification?.requestId
+  const log = parentLog.with({ traceId: trace.traceId, ...(requestId && { requestId }) })
+  const scope = chooseScope(occasion)
+  const leftMs = last?.leftMs ?? 0
+  if (!scope) return { after: leftMs }
 
-    const ended = await attempt(config, { log, signal, hints, scope }, trace)
-    const { result, failure, started } = ended
-    const history = remember(key, config, ended, hints.notified)
-    const intervals = result?.settings ?? intervalsOf(config, deps)
-    const next = nextMs(key, config, ended, { history, leftMs, intervals })
-    if (failure) log.warn('sync failed', { reason: failure.reason, error: failure.message, retryAfterMs: next })
-    await giveWay()
-    deps.objectEvents.record(config, result, failure)
-    // Before the status, by which the next sync knows what is new.
-    await noteAudit(config, ended, log)
-    await trace.timed('status', () => writeStatus({ stored, config }, outcomeOf(config, ended, next), intervals))
-    // The next object of this cloud is delivered while the inventory stores this one.
-    worker.freeCloud()
-    await trace.timed('record', () => deps.records.flush(log, result && verdictsOf(config, result)))
-    await giveWay()
-    trace.end(key, result)
-    deps.onSynced?.(key, result, (deps.now().getTime() - started.getTime()) / 1_000)
-    history.dueAt = performance.now() + next
-    // A sync of some ports does not see the status for which the object was woken too.
-    if (woken.forStatus && result?.inspection.reads === 'ports') deps.wakeForStatus(key)
-    return { after: nextPassMs(next, isPending(result)) }
+  const ended = await attempt(deps, config, { log, signal, hints, scope }, trace)
+  const { result, failure, started } = ended
+  const history = remember(deps, key, config, ended, hints.notified)
+  const intervals = result?.settings ?? intervalsOf(config, deps)
+  const next = nextMs(deps, key, config, ended, { history, leftMs, intervals })
+  if (failure) log.warn('sync failed', { reason: failure.reason, error: failure.message, retryAfterMs: next })
+  await giveWay()
+  deps.objectEvents.record(config, result, failure)
+  // Before the status, by which the next sync knows what is new.
+  await noteAudit(deps, config, ended, log)
+  await trace.timed('status', () => writeStatus(deps, { stored, config }, outcomeOf(config, ended, next), intervals))
+  // The next object of this cloud is delivered while the inventory stores this one.
+  worker.freeCloud()
+  await trace.timed('record', () => deps.records.flush(log, result && verdictsOf(config, result)))
+  await giveWay()
+  trace.end(key, result)
+  deps.onSynced?.(key, result, (deps.now().getTime() - started.getTime()) / 1_000)
+  history.dueAt = performance.now() + next
+  // A sync of some ports does not see the status for which the object was woken too.
+  if (woken.forStatus && result?.inspection.reads === 'ports') deps.wakeForStatus(key)
+  return { after: nextPassMs(next, isPending(result)) }
+}
+
+/** An object that was never served can be deleted at once. One that is no longer served keeps no connection. */
+async function served(deps: ReconcileDeps, found: OpenstackConfig, key: string): Promise<OpenstackConfig> {
+  if (deps.policy.admits(found)) return withFinalizer(found, deps.kube)
+  for (const events of [deps.cloudEvents, deps.nodeWatch, deps.statusWatch]) events.forget(key)
+  return found
+}
+
+/** Takes what woke the object: the next sync does not get it again. */
+function takeOccasion(deps: ReconcileDeps, key: string, { metadata }: OpenstackConfig) {
+  const isForced = deps.takeForced(key)
+  const woken = deps.takeWakes(key)
+  const hints = deps.cloudEvents.take(key)
+  // An edit or a forced sync is not a repetition of an old failure.
+  if (isForced || deps.histories.get(key)?.generation !== metadata.generation) deps.histories.delete(key)
+  const before = deps.histories.get(key)
+  return {
+    ...{ isForced, isWoken: woken.forSync, woken, hints },
+    last: before && { ...before, leftMs: before.dueAt - performance.now() },
+    snapshot: deps.snapshots.get(key),
   }
+}
 
-  /** An object that was never served can be deleted at once. One that is no longer served keeps no connection. */
-  async function served(found: OpenstackConfig, key: string): Promise<OpenstackConfig> {
-    if (deps.policy.admits(found)) return withFinalizer(found, deps.kube)
-    for (const events of [deps.cloudEvents, deps.nodeWatch, deps.statusWatch]) events.forget(key)
-    return found
-  }
+function nextMs(
+  deps: ReconcileDeps,
+  key: string,
+  config: OpenstackConfig,
+  { result, failure, started }: Ended,
+  { history, leftMs, intervals }: { history: History; leftMs: number; intervals: Intervals },
+): number {
+  const scheduled = nextSyncMs(intervals, {
+    now: deps.now().getTime(),
+    lastChangeAt: result?.changed ? started.getTime() : timeOf(config.status?.lastChangeAt),
+    failures: history.failures,
+    retryAfterMs: failure?.retryAfterMs,
+    unresolved: isUnresolved(result),
+    waitingSince: history.waitingSince,
+    eventsUnavailable: isUnavailable(deps.cloudEvents.stateOf(key)),
+    renumberDue: isRenumberDue(config, result),
+    repeatReadMs: result?.repeatReadMs,
+    downDueMs: result?.down.dueMs,
+    random: (deps.random ?? Math.random)(),
+  })
+  const completeMs = deps.snapshots.msUntilCompleteRead(key) ?? scheduled
+  return Math.min(scheduled, completeMs, result?.inspection.reads === 'cluster' ? leftMs : scheduled)
+}
 
-  /** Takes what woke the object: the next sync does not get it again. */
-  function takeOccasion(key: string, { metadata }: OpenstackConfig) {
-    const isForced = deps.takeForced(key)
-    const woken = deps.takeWakes(key)
-    const hints = deps.cloudEvents.take(key)
-    // An edit or a forced sync is not a repetition of an old failure.
-    if (isForced || histories.get(key)?.generation !== metadata.generation) histories.delete(key)
-    const before = histories.get(key)
-    return {
-      ...{ isForced, isWoken: woken.forSync, woken, hints },
-      last: before && { ...before, leftMs: before.dueAt - performance.now() },
-      snapshot: deps.snapshots.get(key),
-    }
+async function noteAudit(
+  deps: ReconcileDeps,
+  config: OpenstackConfig,
+  { result, failure }: Ended,
+  log: Log,
+): Promise<void> {
+  const at = parseKey(keyOf(config))
+  const managers = () => readFieldManagers(deps.kube, openstackConfigs, at).catch(() => [])
+  const options = { at: deps.now().toISOString(), failure: failure?.reason, managers }
+  for (const entry of await auditOf(config, result, options)) {
+    log.info('audit', entry)
+    deps.records.noteAudit(entry)
   }
+}
 
-  function nextMs(
-    key: string,
-    config: OpenstackConfig,
-    { result, failure, started }: Ended,
-    { history, leftMs, intervals }: { history: History; leftMs: number; intervals: Intervals },
-  ): number {
-    const scheduled = nextSyncMs(intervals, {
-      now: deps.now().getTime(),
-      lastChangeAt: result?.changed ? started.getTime() : timeOf(config.status?.lastChangeAt),
-      failures: history.failures,
-      retryAfterMs: failure?.retryAfterMs,
-      unresolved: isUnresolved(result),
-      waitingSince: history.waitingSince,
-      eventsUnavailable: isUnavailable(deps.cloudEvents.stateOf(key)),
-      renumberDue: isRenumberDue(config, result),
-      repeatReadMs: result?.repeatReadMs,
-      downDueMs: result?.down.dueMs,
-      random: (deps.random ?? Math.random)(),
-    })
-    const completeMs = deps.snapshots.msUntilCompleteRead(key) ?? scheduled
-    return Math.min(scheduled, completeMs, result?.inspection.reads === 'cluster' ? leftMs : scheduled)
+async function writeStatus(
+  deps: ReconcileDeps,
+  { stored, config }: Record<'stored' | 'config', OpenstackConfig>,
+  outcome: SyncOutcome,
+  { pollSlowMs }: Intervals,
+): Promise<void> {
+  const next = nextStatus(config.status, outcome, deps.now(), pollSlowMs)
+  const status = next ?? config.status ?? {}
+  deps.ownStatuses.writing(stored, status)
+  if (!next && equalJson(config, stored)) return
+  try {
+    await deps.kube.patchStatus(openstackConfigs, parseKey(keyOf(config)), mergePatch(stored.status ?? {}, status))
+  } catch (error) {
+    if (!isNotFound(error)) throw error
   }
+}
 
-  async function noteAudit(config: OpenstackConfig, { result, failure }: Ended, log: Log): Promise<void> {
-    const at = parseKey(keyOf(config))
-    const managers = () => readFieldManagers(deps.kube, openstackConfigs, at).catch(() => [])
-    const options = { at: deps.now().toISOString(), failure: failure?.reason, managers }
-    for (const entry of await auditOf(config, result, options)) {
-      log.info('audit', entry)
-      deps.records.noteAudit(entry)
-    }
-  }
+async function attempt(
+  deps: ReconcileDeps,
+  config: OpenstackConfig,
+  context: SyncContext,
+  trace: SyncTrace,
+): Promise<Ended> {
+  const key = keyOf(config)
+  const started = deps.now()
+  const before = deps.histories.get(key)
+  if (before) before.dueAt = 0
+  const { result, error } = await tried(deps, config, context, trace)
+  context.signal.throwIfAborted()
+  if (error) deps.snapshots.set(key, undefined)
+  return { started, result, failure: error ?? result?.error }
+}
 
-  async function writeStatus(
-    { stored, config }: Record<'stored' | 'config', OpenstackConfig>,
-    outcome: SyncOutcome,
-    { pollSlowMs }: Intervals,
-  ): Promise<void> {
-    const next = nextStatus(config.status, outcome, deps.now(), pollSlowMs)
-    const status = next ?? config.status ?? {}
-    deps.ownStatuses.writing(stored, status)
-    if (!next && equalJson(config, stored)) return
-    try {
-      await deps.kube.patchStatus(openstackConfigs, parseKey(keyOf(config)), mergePatch(stored.status ?? {}, status))
-    } catch (error) {
-      if (!isNotFound(error)) throw error
-    }
+async function tried(
+  deps: ReconcileDeps,
+  config: OpenstackConfig,
+  context: SyncContext,
+  { timed, traceparent }: SyncTrace,
+): Promise<{ result?: SyncResult; error?: SyncError }> {
+  const { log, signal } = context
+  const limited = withTimeLimit(signal, deps.maxSyncMs)
+  try {
+    return { result: await sync(config, { ...deps, timed }, { ...context, signal: limited, traceparent }) }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (limited.aborted) return { error: new SyncError('SyncTimeout', messageOf(error), { cause: error }) }
+    if (error instanceof SyncError) return { error }
+    log.error('sync failed unexpectedly', { error })
+    return { error: new SyncError('UnexpectedError', messageOf(error), { cause: error }) }
   }
+}
 
-  async function attempt(config: OpenstackConfig, context: SyncContext, trace: SyncTrace): Promise<Ended> {
-    const key = keyOf(config)
-    const started = deps.now()
-    const before = histories.get(key)
-    if (before) before.dueAt = 0
-    const { result, error } = await tried(config, context, trace)
-    context.signal.throwIfAborted()
-    if (error) deps.snapshots.set(key, undefined)
-    return { started, result, failure: error ?? result?.error }
+/** `notified`: a notification started the sync, so waiting ports are read again soon. */
+function remember(
+  deps: ReconcileDeps,
+  key: string,
+  { metadata }: OpenstackConfig,
+  { failure, result }: Ended,
+  notified: boolean,
+): History {
+  const before = deps.histories.get(key)
+  const waiting = result ? result.waiting || result.plan.down.length > 0 : before?.waitingSince !== undefined
+  const now = {
+    generation: metadata.generation,
+    failures: failure ? (before?.failures ?? 0) + 1 : 0,
+    waitingSince: waiting ? ((notified ? undefined : before?.waitingSince) ?? deps.now().getTime()) : undefined,
+    dueAt: 0,
+    inspection: result?.inspection,
   }
-
-  async function tried(
-    config: OpenstackConfig,
-    context: SyncContext,
-    { timed, traceparent }: SyncTrace,
-  ): Promise<{ result?: SyncResult; error?: SyncError }> {
-    const { log, signal } = context
-    const limited = withTimeLimit(signal, deps.maxSyncMs)
-    try {
-      return { result: await sync(config, { ...deps, timed }, { ...context, signal: limited, traceparent }) }
-    } catch (error) {
-      signal.throwIfAborted()
-      if (limited.aborted) return { error: new SyncError('SyncTimeout', messageOf(error), { cause: error }) }
-      if (error instanceof SyncError) return { error }
-      log.error('sync failed unexpectedly', { error })
-      return { error: new SyncError('UnexpectedError', messageOf(error), { cause: error }) }
-    }
-  }
-
-  /** `notified`: a notification started the sync, so waiting ports are read again soon. */
-  function remember(
-    key: string,
-    { metadata }: OpenstackConfig,
-    { failure, result }: Ended,
-    notified: boolean,
-  ): History {
-    const before = histories.get(key)
-    const waiting = result ? result.waiting || result.plan.down.length > 0 : before?.waitingSince !== undefined
-    const now = {
-      generation: metadata.generation,
-      failures: failure ? (before?.failures ?? 0) + 1 : 0,
-      waitingSince: waiting ? ((notified ? undefined : before?.waitingSince) ?? deps.now().getTime()) : undefined,
-      dueAt: 0,
-      inspection: result?.inspection,
-    }
-    histories.set(key, now)
-    return now
-  }
+  deps.histories.set(key, now)
+  return now
 }
 
 function outcomeOf({ metadata }: OpenstackConfig, { result, failure }: Ended, nextSyncMs: number): SyncOutcome {

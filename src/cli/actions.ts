@@ -1,7 +1,6 @@
 /**
  * What the user commands do: read the APIs, then print. Loaded only when one of them runs.
  */
-import { auditColumns, auditRow } from '../contract/audit.ts'
 import { type OpenstackConfig, openstackConfigs } from '../contract/openstack-config.ts'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
 import { messageOf } from '../runtime/errors.ts'
@@ -14,25 +13,22 @@ import type { Messages } from './messages/en.ts'
 import { messagesIn } from './messages/messages.ts'
 import { type Format, print, timeFrom } from './output.ts'
 import { hitsIn } from './past-search.ts'
-import { auditLines } from './render/audit-text.ts'
 import { historyLines } from './render/history-text.ts'
+import { list } from './render/list.ts'
 import {
+  auditColumns,
   deviationColumns,
   deviationLines,
-  deviationRow,
   hitColumns,
-  hitLines,
-  hitStateColumns,
   hitView,
   holderColumns,
   holderLimits,
-  holderLines,
   oldestOf,
 } from './render/lists.ts'
 import { wayLines } from './render/path-text.ts'
 import { planLines, storedPlanLines } from './render/plan-text.ts'
 import { ago } from './render/reason.ts'
-import { historyRows, nicTable, statusRows, whyRows } from './render/rows.ts'
+import { historyColumns, historyRows, nicColumns, nicRows, whyColumns, whyRows } from './render/rows.ts'
 import { statusTree } from './render/status-tree.ts'
 import { whyLines } from './render/why-text.ts'
 import { statusOf } from './status.ts'
@@ -81,8 +77,8 @@ export async function status(io: Io, flags: Flags, nodeName?: string): Promise<E
   if (view.length === 0 && (await isUnknown(io, api, provider, configs))) return 'no'
   await print(io, flags.output, {
     data: { providers: view },
+    ...list(nicRows(view), nicColumns),
     lines: options => (view.length > 0 ? statusTree(view, options) : [textsOf(io).nothingDelivered]),
-    rows: () => statusRows(view),
   })
   return 'yes'
 }
@@ -99,8 +95,8 @@ export async function why(io: Io, flags: Flags, what: string, nicName?: string):
   if (nodes.length === 0 && verdicts.length === 0) return no(io, textsOf(io).notFound(what))
   await print(io, flags.output, {
     data: answer,
+    ...list(whyRows(answer), whyColumns),
     lines: options => whyLines(answer, options),
-    rows: () => whyRows(answer),
   })
   return 'yes'
 }
@@ -128,8 +124,8 @@ export async function history(io: Io, flags: Flags, nodeName: string): Promise<E
     const view = statusOf([record], new Date(at))
     await print(io, flags.output, {
       data: record,
+      ...list(nicRows(view), nicColumns),
       lines: options => statusTree(view, options),
-      rows: () => statusRows(view),
     })
     return 'yes'
   }
@@ -137,8 +133,8 @@ export async function history(io: Io, flags: Flags, nodeName: string): Promise<E
   if (entries.length === 0) return no(io, textsOf(io).noHistory(nodeName))
   await print(io, flags.output, {
     data: entries,
+    ...list(historyRows(entries), historyColumns),
     lines: options => historyLines(entries, options),
-    rows: () => historyRows(entries),
   })
   return 'yes'
 }
@@ -156,14 +152,7 @@ export async function find(io: Io, flags: Flags, what: string): Promise<Ending> 
   const now = at === undefined ? io.now() : new Date(at)
   const hits = found.map(hit => hitView(hit, records, now))
   if (hits.length === 0) return no(io, textsOf(io).noMatch(what, at))
-  await print(io, flags.output, {
-    data: hits,
-    lines: options => hitLines(hits, options),
-    rows: () => {
-      const columns = [...hitColumns, ...hitStateColumns]
-      return [columns, ...hits.map(hit => columns.map(column => hit[column]))]
-    },
-  })
+  await print(io, flags.output, { data: hits, ...list(hits, hitColumns) })
   return 'yes'
 }
 
@@ -172,11 +161,7 @@ async function findEver(io: Io, flags: Flags, api: Api, what: string): Promise<E
   const { holders, never, keptSince } = answer
   if (holders.length === 0)
     return no(io, never ? textsOf(io).neverHeld(what) : textsOf(io).notHeldSince(what, keptSince ?? ''))
-  await print(io, flags.output, {
-    data: answer,
-    lines: options => holderLines(answer, options),
-    rows: () => [holderColumns, ...holders.map(holder => holderColumns.map(column => holder[column]))],
-  })
+  await print(io, flags.output, { data: answer, ...list(holders, holderColumns) })
   // On stderr, so that the rows of a CSV stay rows.
   for (const line of holderLimits(answer, textsOf(io))) io.note(line)
   return 'yes'
@@ -198,19 +183,13 @@ export async function check(io: Io, flags: Flags): Promise<Ending> {
   const { nics, wrong } = checked(records, undelivered, io.now())
   await print(io, flags.output, {
     data: wrong,
+    ...list(wrong, deviationColumns),
     lines: options => {
       if (wrong.length > 0) return [...deviationLines(wrong, options), ...wayLines(wrong, options)]
       const oldest = oldestOf(nics)?.observedAt
       const age = oldest === undefined ? '' : `; ${texts.oldest(ago(oldest, options))}`
       return [options.paint('good', `${texts.allAsRequested(nics.length, records.length)}${age}`)]
     },
-    rows: () => [
-      deviationColumns,
-      ...wrong.map(one => {
-        const row = deviationRow(one, texts)
-        return deviationColumns.map(column => row[column])
-      }),
-    ],
   })
   return wrong.length > 0 ? 'no' : 'yes'
 }
@@ -220,11 +199,7 @@ export async function audit(io: Io, flags: Flags): Promise<Ending> {
   const [from, to] = [timeFrom(flags.from, io.now(), '--from'), timeFrom(flags.to, io.now(), '--to')]
   const entries = await apiOf(io, flags).audit({ action, object, caller, from, to, limit })
   if (entries.length === 0) return no(io, textsOf(io).noAudit)
-  await print(io, flags.output, {
-    data: entries,
-    lines: options => auditLines(entries, options),
-    rows: () => [auditColumns, ...entries.map(auditRow)],
-  })
+  await print(io, flags.output, { data: entries, ...list(entries, auditColumns) })
   return 'yes'
 }
 
@@ -237,7 +212,7 @@ export async function exportAll(io: Io, flags: Flags): Promise<Ending> {
     return 'yes'
   }
   const records = await api.records(query)
-  await print(io, flags.output, { data: records, lines: ({ paint }) => nicTable(statusOf(records, io.now()), paint) })
+  await print(io, flags.output, { data: records, ...list(nicRows(statusOf(records, io.now())), nicColumns) })
   return 'yes'
 }
 

@@ -27,7 +27,7 @@ export interface Printable {
   data: unknown
   lines: (options: RenderOptions) => readonly string[]
   /** Column names first. */
-  rows?: () => readonly (readonly (string | undefined)[])[]
+  rows?: (texts: Messages) => readonly (readonly (string | undefined)[])[]
 }
 
 export async function print(io: Io, format: Format | undefined, { data, lines, rows }: Printable): Promise<void> {
@@ -36,14 +36,15 @@ export async function print(io: Io, format: Format | undefined, { data, lines, r
     const { stringify } = await import('yaml')
     return io.out(stringify(data, { aliasDuplicateObjects: false, lineWidth: 0 }))
   }
-  if (format === 'csv') return io.out(csvText(rows?.() ?? []))
   const { language, columns } = io
+  const texts = messagesIn(language)
+  if (format === 'csv') return io.out(csvText(rows?.(texts) ?? []))
   const options = {
     paint: paintFor(io.terminal, io.env),
     wide: format === 'wide',
     now: io.now(),
     language,
-    texts: messagesIn(language),
+    texts,
     ...(format !== 'wide' && { columns }),
   }
   io.out(

@@ -9,7 +9,8 @@ import { CliError, type Ending, type Io } from './io.ts'
 import { messagesIn } from './messages/messages.ts'
 import { type Format, print } from './output.ts'
 import { pathAnswer } from './path-answer.ts'
-import { pathLines, pathRows } from './render/path-text.ts'
+import { list } from './render/list.ts'
+import { pathColumns, pathLines, pathRows } from './render/path-text.ts'
 
 interface PathFlags {
   output?: Format
@@ -37,8 +38,8 @@ export async function whyPath(
   }
   await print(io, output, {
     data: { nodes: answers },
+    ...list(pathRows(answers), pathColumns),
     lines: options => answers.flatMap((one, at) => [...(at > 0 ? [''] : []), ...pathLines(one, options)]),
-    rows: () => pathRows(answers),
   })
   return 'yes'
 }

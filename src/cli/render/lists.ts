@@ -1,7 +1,7 @@
 /**
- * Text of `find` and `check`: one line per match, one line per deviation. Pure.
+ * The columns of `find`, `check` and `audit`: one row per match, deviation or request. Pure.
  */
-
+import { type AuditEntry, auditColumns as auditFields } from '../../contract/audit.ts'
 import type { Deviation, HoldersAnswer, InventoryRecord, SearchHit } from '../../contract/inventory.ts'
 import type { Observation } from '../../contract/observation.ts'
 import { reasonText } from '../../contract/reasons/catalogue.ts'
@@ -9,20 +9,11 @@ import type { CheckedNic } from '../checked.ts'
 import type { Messages } from '../messages/en.ts'
 import type { RenderOptions } from '../output.ts'
 import { nicViews, stateOf } from '../status.ts'
+import { type Column, tableOf } from './list.ts'
 import { nameText } from './names.ts'
 import { comparisonLines, differenceTexts, observedCell } from './observation.ts'
 import { toneOf } from './paint.ts'
-import { table } from './table.ts'
-
-export const hitColumns = ['kind', 'value', 'providerId', 'nodeName', 'interface'] as const
-export const hitStateColumns = [
-  'status',
-  'observedAt',
-  'notVerifiedSince',
-  'instanceName',
-  'subnetName',
-  'providerName',
-] as const
+import type { Cell } from './table.ts'
 
 /** A match, with the state of the interface or node that it is about. */
 export interface HitView extends SearchHit, Observation {
@@ -65,63 +56,59 @@ export function oldestOf<T extends Observation>(observations: readonly T[]): T |
 }
 
 /** Wide: with IDs, and with the VM of the node. */
-export function hitLines(hits: readonly HitView[], options: RenderOptions): string[] {
-  const { paint, wide, texts, columns } = options
-  const { kind, value, node, interface: nic, subnet, provider, status, observed, difference, vm } = texts.columns
-  const hasSubnets = hits.some(({ kind, subnetName }) => kind !== 'subnet' && subnetName)
-  const isDifferent = hits.some(({ differences = [] }) => differences.length > 0)
-  const head = [
-    kind,
-    value,
-    node,
-    nic,
-    ...(hasSubnets ? [subnet] : []),
-    status,
-    observed,
-    ...(isDifferent ? [difference] : []),
-    provider,
-  ]
-  const rows = hits.map(hit => [
-    hit.kind,
-    { text: hit.value, tone: 'strong' as const },
-    hit.nodeName,
-    hit.interface,
-    ...(hasSubnets ? [hit.subnetName] : []),
-    { text: hit.status ?? '', tone: toneOf(hit.status) },
-    observedCell(hit, options),
-    ...(isDifferent ? [differenceTexts({ differences: hit.differences ?? [] }, texts).join('; ')] : []),
-    nameText(hit.providerName, hit.providerId, options),
-    ...(wide ? [nameText(hit.instanceName, hit.instanceId ?? '', options)] : []),
-  ])
-  const optional = [provider, subnet, observed, kind].map(one => head.indexOf(one))
-  return table([...head, ...(wide ? [vm] : [])], rows, paint, { columns, optional })
+export const hitColumns: Column<HitView>[] = [
+  { name: 'kind', title: ({ columns }) => columns.kind, drop: 4 },
+  { name: 'value', title: ({ columns }) => columns.value, cell: strongValue },
+  { name: 'providerId' },
+  { name: 'nodeName', title: ({ columns }) => columns.node },
+  { name: 'interface', title: ({ columns }) => columns.interface },
+  {
+    title: ({ columns }) => columns.subnet,
+    cell: ({ subnetName }) => subnetName,
+    ifAny: ({ kind, subnetName }) => kind !== 'subnet' && subnetName,
+    drop: 2,
+  },
+  {
+    name: 'status',
+    title: ({ columns }) => columns.status,
+    cell: ({ status = '' }) => ({ text: status, tone: toneOf(status) }),
+  },
+  { name: 'observedAt', title: ({ columns }) => columns.observed, cell: observedCell, drop: 3 },
+  { name: 'notVerifiedSince' },
+  {
+    title: ({ columns }) => columns.difference,
+    cell: ({ differences = [] }, { texts }) => differenceTexts({ differences }, texts).join('; '),
+    ifAny: ({ differences = [] }) => differences.length > 0,
+  },
+  { title: ({ columns }) => columns.provider, cell: providerCell, drop: 1 },
+  {
+    name: 'instanceName',
+    title: ({ columns }) => columns.vm,
+    cell: ({ instanceName, instanceId = '' }, options) => nameText(instanceName, instanceId, options),
+    wide: true,
+  },
+  { name: 'subnetName' },
+  { name: 'providerName' },
+]
+
+/** A narrow terminal does without the provider, the kind, and the value, which the user has typed. */
+export const holderColumns: Column<HoldersAnswer['holders'][number]>[] = [
+  { name: 'kind', title: ({ columns }) => columns.kind, drop: 2 },
+  { name: 'value', title: ({ columns }) => columns.value, cell: strongValue, drop: 3 },
+  { name: 'providerId' },
+  { name: 'nodeName', title: ({ columns }) => columns.node },
+  { name: 'interface', title: ({ columns }) => columns.interface },
+  { name: 'from', title: ({ columns }) => columns.from },
+  { name: 'to', title: ({ columns }) => columns.to, cell: ({ to }, { texts }) => to ?? texts.now },
+  { name: 'providerName', title: ({ columns }) => columns.provider, cell: providerCell, drop: 1 },
+]
+
+function strongValue({ value }: { value: string }): Cell {
+  return { text: value, tone: 'strong' }
 }
 
-export const holderColumns = [
-  'kind',
-  'value',
-  'providerId',
-  'nodeName',
-  'interface',
-  'from',
-  'to',
-  'providerName',
-] as const
-
-export function holderLines({ holders }: HoldersAnswer, options: RenderOptions): string[] {
-  const { paint, texts, columns } = options
-  const { kind, value, node, interface: nic, provider, from, to } = texts.columns
-  const rows = holders.map(one => [
-    one.kind,
-    { text: one.value, tone: 'strong' as const },
-    one.nodeName,
-    one.interface,
-    one.from,
-    one.to ?? texts.now,
-    nameText(one.providerName, one.providerId, options),
-  ])
-  // Provider, kind, and the value, which the user has typed.
-  return table([kind, value, node, nic, from, to, provider], rows, paint, { columns, optional: [6, 0, 1] })
+function providerCell(row: { providerId: string; providerName?: string | undefined }, options: RenderOptions): Cell {
+  return nameText(row.providerName, row.providerId, options)
 }
 
 /** What the list leaves out. */
@@ -132,65 +119,40 @@ export function holderLimits({ holders, keptSince, more }: HoldersAnswer, texts:
   ]
 }
 
-export const deviationColumns = [
-  'providerId',
-  'nodeName',
-  'interface',
-  'portId',
-  'status',
-  'reason',
-  'differences',
-  'pending',
-  'delivered',
-  'observedAt',
-  'notVerifiedSince',
-  'providerName',
-] as const
+export const deviationColumns: Column<CheckedNic>[] = [
+  { name: 'providerId' },
+  { name: 'nodeName', title: ({ columns }) => columns.node },
+  { name: 'interface', title: ({ columns }) => columns.interface },
+  { name: 'portId' },
+  {
+    name: 'status',
+    title: ({ columns }) => columns.status,
+    cell: ({ status = 'Pending' }) => ({ text: status, tone: toneOf(status) }),
+  },
+  { name: 'reason', title: ({ columns }) => columns.reason },
+  {
+    name: 'differences',
+    value: (deviation, texts) => differenceTexts(deviation, texts).join('; '),
+    title: ({ columns }) => columns.difference,
+    cell: whatIsWrong,
+  },
+  { name: 'pending', value: ({ pending }) => pending?.reason },
+  { name: 'delivered' },
+  { name: 'observedAt', title: ({ columns }) => columns.observed, cell: observedCell, drop: 1 },
+  { name: 'notVerifiedSince' },
+  { title: ({ columns }) => columns.port, cell: ({ portId }) => portId, wide: true },
+  { name: 'providerName', title: ({ columns }) => columns.provider, cell: providerCell, wide: true },
+]
 
-export function deviationRow(
-  deviation: CheckedNic,
-  texts: Messages,
-): Record<(typeof deviationColumns)[number], string> {
-  const { providerId, providerName = '', nodeName, portId = '', status = '', reason = '' } = deviation
-  const { pending, observedAt = '' } = deviation
-  return {
-    providerId,
-    nodeName,
-    interface: deviation.interface,
-    portId,
-    status,
-    reason,
-    differences: differenceTexts(deviation, texts).join('; '),
-    pending: pending?.reason ?? '',
-    delivered: String(deviation.delivered),
-    observedAt,
-    notVerifiedSince: deviation.notVerifiedSince ?? '',
-    providerName,
-  }
+function whatIsWrong(deviation: CheckedNic, options: RenderOptions): string {
+  const { texts, language } = options
+  const { status = 'Pending', reason = '' } = deviation
+  const compared = deviation.delivered ? comparisonLines(deviation, options).join('; ') : texts.notDelivered
+  return compared || (status === 'Configured' ? '' : (reasonText(reason, language)?.meaning ?? texts.notReported))
 }
 
 export function deviationLines(deviations: readonly CheckedNic[], options: RenderOptions): string[] {
-  const { paint, wide, texts, language } = options
-  const { node, interface: nic, status: state, reason: why, difference, observed, port, provider } = texts.columns
-  const head = [node, nic, state, why, difference, observed, ...(wide ? [port, provider] : [])]
-  const rows = deviations.map(deviation => {
-    const { nodeName, status = 'Pending', reason = '', portId, providerId, providerName } = deviation
-    const compared = deviation.delivered ? comparisonLines(deviation, options).join('; ') : texts.notDelivered
-    const what =
-      compared || (status === 'Configured' ? '' : (reasonText(reason, language)?.meaning ?? texts.notReported))
-    const state = { text: status, tone: toneOf(status) }
-    return [
-      nodeName,
-      deviation.interface,
-      state,
-      reason,
-      what,
-      observedCell(deviation, options),
-      ...(wide ? [portId, nameText(providerName, providerId, options)] : []),
-    ]
-  })
-  const fit = { columns: options.columns, optional: [head.indexOf(observed)] }
-  return [...table(head, rows, paint, fit), ...remediesOf(deviations, options)]
+  return [...tableOf(deviations, deviationColumns, options), ...remediesOf(deviations, options)]
 }
 
 /** One remedy per reason, however many interfaces have it. */
@@ -204,3 +166,10 @@ function remediesOf(deviations: readonly Deviation[], { paint, language }: Rende
   const lines = [...remedies].map(([reason, remedy]) => `${paint('strong', '→')} ${reason}: ${remedy}`)
   return lines.length > 0 ? ['', ...lines] : []
 }
+
+const shortAudit = ['at', 'action', 'object', 'caller', 'proof', 'outcome']
+
+export const auditColumns: Column<AuditEntry>[] = auditFields.map(name => ({
+  ...{ name, title: name },
+  wide: !shortAudit.includes(name),
+}))

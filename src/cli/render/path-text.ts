@@ -3,29 +3,20 @@
  */
 import { defaultMarkMask, defaultTableBase, hex } from '../../contract/routing-scheme.ts'
 import type { CheckedNic } from '../checked.ts'
-import type { Messages } from '../messages/en.ts'
-import { en } from '../messages/en.ts'
+import { en, type Messages } from '../messages/en.ts'
 import type { RenderOptions } from '../output.ts'
 import type { Device, PacketPath } from '../packet-path.ts'
 import type { PathAnswer } from '../path-answer.ts'
+import { type Column, tableOf } from './list.ts'
 import { nameText } from './names.ts'
 import { symbolOf, toneOf } from './paint.ts'
 import { reasonLines } from './reason.ts'
-import { table } from './table.ts'
 
 export function pathLines(answer: PathAnswer, options: RenderOptions): string[] {
-  const { paint, columns, texts } = options
+  const { paint, texts } = options
   const { nodeName, instanceId, instanceName, providerId, providerName, status, obstacles, commands } = answer
   const { path } = texts
   const provider = nameText(providerName, providerId, options)
-  const head = path.columns
-  const rows = answer.paths.map(one => [
-    packetsText(one, answer, texts),
-    deviceText(one, texts),
-    String(one.table),
-    String(one.priority),
-    overridesText(one, texts).join('; '),
-  ])
   // The obstacles are the message, without what is not about packets.
   const reason = reasonLines({ ...answer, message: obstacles.length > 0 ? undefined : answer.message }, options)
   return [
@@ -34,7 +25,7 @@ export function pathLines(answer: PathAnswer, options: RenderOptions): string[] 
     ...(status === 'Configured' ? [] : [...reason, path.notReported].map(line => `  ${line}`)),
     ...section(obstacles.length > 0 ? paint('bad', path.obstacles) : '', obstacles),
     '',
-    ...table([head.packets, head.leave, head.table, head.rule, head.overridden], rows, paint, { columns }),
+    ...tableOf(pathRows([answer]), pathColumns, options),
     ...replyNotes(answer, texts),
     '',
     paint('dim', path.settings(defaultTableBase, hex(defaultMarkMask))),
@@ -57,21 +48,43 @@ export function wayLines(nics: readonly CheckedNic[], { paint, texts }: RenderOp
   })
 }
 
-/** One row per kind of packets, in English. */
-export function pathRows(answers: readonly PathAnswer[]): (string | undefined)[][] {
-  const rows = answers.flatMap(answer =>
-    answer.paths.map(one => [
-      ...[answer.providerId, answer.nodeName, answer.instanceId, answer.interface, answer.status, answer.to],
-      ...[one.packets, one.from, one.mark, one.device ?? one.by, one.gateway],
-      ...[String(one.table), String(one.priority), overridesText(one, en).join('; '), answer.obstacles.join('; ')],
-    ]),
-  )
-  return [[...columnNames], ...rows]
+interface PathRow extends PacketPath {
+  answer: PathAnswer
 }
 
-const columnNames = [
-  ...['providerId', 'nodeName', 'instanceId', 'interface', 'status', 'to'],
-  ...['packets', 'from', 'mark', 'device', 'gateway', 'table', 'priority', 'overriddenBy', 'obstacles'],
+/** One row per kind of packets. */
+export function pathRows(answers: readonly PathAnswer[]): PathRow[] {
+  return answers.flatMap(answer => answer.paths.map(path => ({ ...path, answer })))
+}
+
+/** The CSV is in English. */
+export const pathColumns: Column<PathRow>[] = [
+  ...(['providerId', 'nodeName', 'instanceId', 'interface', 'status', 'to'] as const).map(name => ({
+    ...{ name, value: ({ answer }: PathRow) => answer[name] },
+  })),
+  {
+    name: 'packets',
+    title: ({ path }) => path.columns.packets,
+    cell: (row, { texts }) => packetsText(row, row.answer, texts),
+  },
+  { name: 'from' },
+  { name: 'mark' },
+  {
+    name: 'device',
+    value: ({ device, by }) => device ?? by,
+    title: ({ path }) => path.columns.leave,
+    cell: (row, { texts }) => deviceText(row, texts),
+  },
+  { name: 'gateway' },
+  { name: 'table', title: ({ path }) => path.columns.table },
+  { name: 'priority', title: ({ path }) => path.columns.rule },
+  {
+    name: 'overriddenBy',
+    value: row => overridesText(row, en).join('; '),
+    title: ({ path }) => path.columns.overridden,
+    cell: (row, { texts }) => overridesText(row, texts).join('; '),
+  },
+  { name: 'obstacles', value: ({ answer }) => answer.obstacles.join('; ') },
 ]
 
 function section(title: string, lines: readonly string[]): string[] {

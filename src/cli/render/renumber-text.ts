@@ -4,7 +4,8 @@
 import type { PlanAnswer } from '../../contract/operator-api.ts'
 import type { RenumberStatus } from '../../contract/renumber-status.ts'
 import type { RenderOptions } from '../output.ts'
-import { type Cell, table } from './table.ts'
+import { type Column, tableOf } from './list.ts'
+import type { Cell } from './table.ts'
 
 export type Move = NonNullable<PlanAnswer['moves']>[number]
 
@@ -23,21 +24,7 @@ export function renumberLines(
   requests: readonly (RenumberStatus & { config: string })[],
   options: RenderOptions,
 ): string[] {
-  const { texts, paint, columns } = options
-  const head = [
-    texts.columns.node,
-    texts.columns.interface,
-    texts.columns.subnet,
-    texts.columns.state,
-    texts.columns.port,
-  ]
-  const rows = moves.map(move => [
-    move.nodeName,
-    [moveText(move), ...(move.exchange ? [moveText(move.exchange)] : [])].join(', '),
-    move.subnetName,
-    stateOf(move, options),
-    options.wide ? move.portId : undefined,
-  ])
+  const { texts, paint } = options
   return [
     ...requests.map(({ config, state, message = '' }) =>
       paint(
@@ -45,11 +32,20 @@ export function renumberLines(
         `OpenstackConfig ${config}  ${state}: ${message}`,
       ),
     ),
-    ...(moves.length > 0
-      ? table(options.wide ? head : head.slice(0, 4), rows, paint, { columns, optional: [2] })
-      : [texts.renumber.nothing]),
+    ...(moves.length > 0 ? tableOf(moves, moveColumns, options) : [texts.renumber.nothing]),
   ]
 }
+
+const moveColumns: Column<ShownMove>[] = [
+  { name: 'nodeName', title: ({ columns }) => columns.node },
+  {
+    title: ({ columns }) => columns.interface,
+    cell: move => [move, ...(move.exchange ? [move.exchange] : [])].map(moveText).join(', '),
+  },
+  { name: 'subnetName', title: ({ columns }) => columns.subnet, drop: 1 },
+  { title: ({ columns }) => columns.state, cell: stateOf },
+  { name: 'portId', title: ({ columns }) => columns.port, wide: true },
+]
 
 function moveText({ from, to }: { from: string; to: string }): string {
   return `${from} → ${to}`

@@ -5,7 +5,8 @@ import { aWrite } from '../../../test/support/inventory.ts'
 import type { InventoryRecord } from '../../contract/inventory.ts'
 import { en } from '../messages/en.ts'
 import { statusOf } from '../status.ts'
-import { deviationLines, hitLines, holderLines } from './lists.ts'
+import { list } from './list.ts'
+import { deviationLines, hitColumns, holderColumns } from './lists.ts'
 import { plain } from './paint.ts'
 import { statusTree } from './status-tree.ts'
 import { table } from './table.ts'
@@ -54,7 +55,7 @@ test('experience: the table of check fits 80 columns, with its texts in lines of
 
 test('experience: the table of find fits 80 columns and keeps whole IDs', () => {
   const hit = { kind: 'port' as const, value: portId, ...deviation, status: 'Configured', differences: [] }
-  fits(hitLines([hit], options), 80, [portId, node, 'multinic0', 'Configured'])
+  fits(list([hit], hitColumns).lines(options), 80, [portId, node, 'multinic0', 'Configured'])
 })
 
 test('experience: the table of find --ever fits 80 columns', () => {
@@ -68,7 +69,7 @@ test('experience: the table of find --ever fits 80 columns', () => {
     from,
     to,
   }
-  fits(holderLines({ holders: [holder] } as never, options), 80, [node, 'multinic0', from, to])
+  fits(list([holder], holderColumns).lines(options), 80, [node, 'multinic0', from, to])
 })
 
 const rows = [['worker-1', 'one two three four five six', 'optional']]

@@ -16,7 +16,7 @@ interface Group {
 const removed = 'REMOVED'
 
 /** A text, number or boolean. Credentials in a URL are removed: clients put them into their error messages. */
-export const text: Keep = value => {
+const text: Keep = value => {
   if (typeof value === 'string') return withoutUserinfo(value)
   return typeof value === 'number' || typeof value === 'boolean' ? value : undefined
 }

@@ -17,7 +17,7 @@ export function userCommand(language: Language, name: string, description: strin
 }
 
 /** Translates what commander itself writes into the help of a command. */
-export function withLanguage(command: Command, language: Language): Command {
+function withLanguage(command: Command, language: Language): Command {
   const { helpOption, headings } = messagesIn(language).help
   const titles: Record<string, string> = {
     'Usage:': headings.usage,

@@ -84,7 +84,7 @@ function whysOf(record: InventoryRecord, now: Date, among: (nic: WireNic) => boo
 
 type WireNic = InventoryRecord['config']['interfaces'][number]
 
-export function isAbout(what: string, nic: WireNic): boolean {
+function isAbout(what: string, nic: WireNic): boolean {
   const address = canonical(what.split('/', 1)[0] ?? what)
   return (
     nic.portId === what ||

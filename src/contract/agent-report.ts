@@ -14,7 +14,7 @@ export const maxReportBytes = 4096
  * Failed: at least one interface failed or was refused. Removed: a cleanup removed everything that MultiNIC manages. Drifted and
  * InSync: results of a check. Planned: a dry run.
  */
-export const verdicts = ['Configured', 'Pending', 'Failed', 'Removed', 'InSync', 'Drifted', 'Planned'] as const
+const verdicts = ['Configured', 'Pending', 'Failed', 'Removed', 'InSync', 'Drifted', 'Planned'] as const
 
 export const agentReport = z.object({
   version: z.literal(1),

@@ -24,7 +24,7 @@ export const auditActions = [
  * CLI wrote the name, and whoever may write the annotation may write any name. `fieldManager`: the program that wrote the
  * field, as the API server recorded it; the program chooses its name. `unknown`: nobody recorded one.
  */
-export const auditProofs = ['authenticated', 'claimed', 'fieldManager', 'unknown'] as const
+const auditProofs = ['authenticated', 'claimed', 'fieldManager', 'unknown'] as const
 export type AuditProof = (typeof auditProofs)[number]
 
 /** One line, of printable characters. */

@@ -24,5 +24,3 @@ export const contrabassAnswer = z.looseObject({
     })
     .nullish(),
 })
-
-export type ContrabassAnswer = z.infer<typeof contrabassAnswer>

@@ -10,7 +10,7 @@ import { opaqueId, tenantName, timestamp } from './text.ts'
 
 export { type Stage, stages } from './stages.ts'
 
-export const inventoryConfig = z
+const inventoryConfig = z
   .object({
     nodeName: z.string(),
     instanceId: z.string().optional(),
@@ -23,7 +23,7 @@ export const inventoryConfig = z
   .meta({ description: 'Configuration that was delivered to the node.' })
 
 /** State of an interface beside its configuration, with the time of each stage. */
-export const interfaceRecord = interfaceStatus.extend({
+const interfaceRecord = interfaceStatus.extend({
   pending: interfaceStatus.shape.pending
     .unwrap()
     .extend({ remedy: z.string().optional() })
@@ -154,7 +154,7 @@ export const searchHit = z
   })
   .meta({ description: 'A match of a search, and where it is.' })
 
-export const holder = z
+const holder = z
   .object({
     kind: z.enum(['address', 'mac', 'port']),
     value: z.string(),

@@ -56,7 +56,7 @@ export const nodeConfigFinalizer = 'multinic.io/node-cleanup'
 export const states = ['Pending', 'InProgress', 'Configured', 'Failed'] as const
 export type State = (typeof states)[number]
 
-export const route = z
+const route = z
   .object({
     destination: cidr.meta({ description: 'Destination network in CIDR form.' }),
     nexthop: ipAddress.meta({ description: 'Next hop router.' }),
@@ -255,14 +255,6 @@ export const nodeConfigStatus = z
       .meta({ description: 'Interval of the checks for drift. Absent if they are off.' }),
   })
   .meta({ description: 'Observed state, as reported by the agent.' })
-
-export const nodeConfig = z.object({
-  apiVersion: z.string(),
-  kind: z.literal('MultiNicNodeConfig'),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
-  spec: nodeConfigSpec,
-  status: nodeConfigStatus.optional(),
-})
 
 export type NodeConfigSpec = z.infer<typeof nodeConfigSpec>
 export type NodeConfigStatus = z.infer<typeof nodeConfigStatus>

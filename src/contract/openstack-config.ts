@@ -340,7 +340,7 @@ export interface OpenstackConfig extends KubeObject {
 }
 
 /** For a cloud without Contrabass: an installation with one cluster needs no IDs. */
-export const defaultProviderId = 'default'
+const defaultProviderId = 'default'
 
 /** The provider ID under which Viola knows the Biz cluster of an object. */
 export function providerIdOf({ spec: { credentials = {} } }: OpenstackConfig): string {

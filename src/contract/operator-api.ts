@@ -32,7 +32,7 @@ export const planPath = '/v1/operator/plan'
 /** What the last syncs planned. */
 export const storedPlansPath = '/v1/operator/plans'
 
-export const verdict = z
+const verdict = z
   .object({
     config: z.string().meta({ description: 'namespace/name of the OpenstackConfig.' }),
     providerId: z.string().optional().meta({ description: 'Provider ID of the Biz cluster.' }),
@@ -60,7 +60,7 @@ export const verdict = z
 
 export const verdictsAnswer = z.object({ verdicts: z.array(verdict) })
 
-export const plannedNode = z
+const plannedNode = z
   .object({
     nodeName: z.string(),
     instanceId: z.string(),

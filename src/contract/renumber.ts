@@ -14,7 +14,7 @@ export const interfaceName = z
   .max(9)
   .regex(/^multinic[0-9]$/)
 
-export const renumberRequest = z.object({
+const renumberRequest = z.object({
   /** Makes the same moves a new request. */
   requestedAt: z.string().max(64),
   moves: z

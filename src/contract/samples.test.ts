@@ -3,14 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import type { z } from 'zod'
+import * as z from 'zod'
 import { contrabassAnswer } from './contrabass.ts'
 import { parseDuration } from './duration.ts'
-import { controllerHealth } from './health.ts'
 import { completeInterfaces } from './interfaces.ts'
-import { bizConfig, oldBizConfigGroup } from './legacy/biz-config.ts'
-import { nodeConfig } from './node-config.ts'
+import { bizConfigSpec, bizConfigStatus, oldBizConfigGroup } from './legacy/biz-config.ts'
+import { nodeConfigSpec, nodeConfigStatus } from './node-config.ts'
 import { openstackConfig } from './openstack-config.ts'
+import { duration, timestamp } from './text.ts'
 import { violaPost } from './viola.ts'
 
 const directory = join(import.meta.dirname, '../../test/samples')
@@ -21,6 +21,18 @@ function sample<S extends z.ZodType>(name: string, schema: S): z.output<S> {
   assert.ok(parsed.success, parsed.error?.message)
   return parsed.data
 }
+
+const nodeConfig = z.object({ spec: nodeConfigSpec, status: nodeConfigStatus })
+const bizConfig = z.object({ apiVersion: z.string(), spec: bizConfigSpec, status: bizConfigStatus.optional() })
+/** Existing monitoring relies on these names. */
+const controllerHealth = z.object({
+  status: z.enum(['healthy', 'degraded', 'unhealthy']),
+  uptime: duration,
+  processed_configs: z.int().min(0),
+  active_jobs: z.int().min(0),
+  crd_watcher_status: z.enum(['running', 'stopped']),
+  last_crd_processed: z.union([timestamp, z.literal('')]).nullish(),
+})
 
 const checks: Record<string, () => void> = {
   'openstackconfig.yaml': () => {

@@ -42,7 +42,7 @@ export const violaPost = z
   .max(maxPostNodes)
   .meta({ description: 'Node configs to apply.' })
 
-export const violaAction = z.enum(['created', 'updated', 'unchanged', 'failed', 'conflict'])
+const violaAction = z.enum(['created', 'updated', 'unchanged', 'failed', 'conflict'])
 
 export const violaPostAnswer = z.object({
   applied: z.int32(),
@@ -82,7 +82,7 @@ export const violaListAnswer = z.object({
   resourceVersion: z.string(),
 })
 
-export const violaClusterNode = z
+const violaClusterNode = z
   .object({
     name: z.string().max(253),
     systemUUID: z.string().max(100).meta({

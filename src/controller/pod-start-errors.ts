@@ -57,7 +57,7 @@ export function createPodStartErrors(kube: Pick<Kube, 'list'>, namespace: string
 }
 
 /** For each object, the newest Event that explains why its Pod does not start. */
-export function podStartErrorsIn(found: EventObject[]): Map<string, PodStartError> {
+function podStartErrorsIn(found: EventObject[]): Map<string, PodStartError> {
   const oldestFirst = found.toSorted((a, b) => ((a.lastTimestamp ?? '') < (b.lastTimestamp ?? '') ? -1 : 1))
   return new Map(
     oldestFirst.flatMap(event => {

@@ -6,7 +6,7 @@
  */
 export type Query = (text: string) => Promise<Record<string, unknown>[]>
 
-export const partitionedTables = ['history', 'events', 'deliveries'] as const
+const partitionedTables = ['history', 'events', 'deliveries'] as const
 type PartitionedTable = (typeof partitionedTables)[number]
 
 interface Partition {

@@ -11,15 +11,6 @@ export interface Key {
   name: string
 }
 
-export interface Condition {
-  type: string
-  status: 'True' | 'False' | 'Unknown'
-  reason: string
-  message: string
-  lastTransitionTime: string
-  observedGeneration?: number
-}
-
 export type WatchEvent<T extends KubeObject> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T }
   | { type: 'BOOKMARK'; resourceVersion: string }

@@ -50,7 +50,7 @@ export async function apply(io: Io, flags: MigrateFlags): Promise<Ending> {
   })
 }
 
-export async function planned(io: Io, cluster: Cluster, flags: MigrateFlags): Promise<Migration[]> {
+async function planned(io: Io, cluster: Cluster, flags: MigrateFlags): Promise<Migration[]> {
   const rows = planMigration(await readAll(io, cluster, flags))
   const chosen = rows.filter(({ nodeName }) => flags.node === undefined || nodeName === flags.node)
   if (flags.node !== undefined && chosen.length === 0)

@@ -38,7 +38,7 @@ export async function readAll(io: Io, { kube, namespace }: Cluster, flags: Migra
 }
 
 /** Empty if the CRD is already deleted. */
-export async function listed(kube: KubeClient, namespace: string): Promise<BizConfig[]> {
+async function listed(kube: KubeClient, namespace: string): Promise<BizConfig[]> {
   try {
     return (await kube.list(bizConfigs, { namespace })).items
   } catch (error) {
@@ -50,7 +50,7 @@ export async function listed(kube: KubeClient, namespace: string): Promise<BizCo
 const kinds = ['MultiNicBizConfig', 'MultiNicClusterConfig']
 
 /** As in the cluster: with the served API group, in the namespace of the controller. */
-export async function documentsIn(io: Io, filename: string, namespace: string): Promise<BizConfig[]> {
+async function documentsIn(io: Io, filename: string, namespace: string): Promise<BizConfig[]> {
   const { objects, origin } = await readObjects(io, filename)
   const found = objects.filter(({ kind }) => kinds.includes(String(kind)))
   if (found.length === 0) throw new CliError(`${origin} contains no MultiNicBizConfig; check kind`)

@@ -64,7 +64,7 @@ export function planMigration({ documents, nodes, configs, namespace }: Found): 
   )
 }
 
-export function originOf({ metadata }: BizConfig, namespace: string): string {
+function originOf({ metadata }: BizConfig, namespace: string): string {
   return `${metadata.namespace ?? namespace}/${metadata.name}`
 }
 

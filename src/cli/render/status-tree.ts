@@ -86,7 +86,7 @@ function nodeBranches(nodes: readonly NodeView[], options: RenderOptions): Branc
 /** Columns that the branches of provider, OpenstackConfig and node take. */
 const depth = 9
 
-export function nicBranches(nics: readonly NicView[], options: RenderOptions): Branch[] {
+function nicBranches(nics: readonly NicView[], options: RenderOptions): Branch[] {
   const { paint, wide, texts, columns } = options
   const heads = aligned(
     nics.map((nic): Cell[] => {

@@ -102,14 +102,6 @@ export const bizConfigStatus = z
   })
   .meta({ description: 'Observed state of the nodes.' })
 
-export const bizConfig = z.object({
-  apiVersion: z.string(),
-  kind: z.literal('MultiNicBizConfig'),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
-  spec: bizConfigSpec,
-  status: bizConfigStatus.optional(),
-})
-
 export type BizConfigSpec = z.infer<typeof bizConfigSpec>
 export type BizConfigStatus = z.infer<typeof bizConfigStatus>
 export type BizNode = BizConfigSpec['nodeConfigs'][number]

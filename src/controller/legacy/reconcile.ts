@@ -28,7 +28,7 @@ export interface BizConfigDeps {
 export const statusBatchMs = 200
 
 /** The minimum pause between two status writes. */
-export function statusPauseMs(nodes: number): number {
+function statusPauseMs(nodes: number): number {
   return Math.max(1_000, nodes * 5)
 }
 

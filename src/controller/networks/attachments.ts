@@ -24,7 +24,7 @@ export interface AttachmentSettings {
 export type Attachment = KubeObject & { spec?: { config?: string } }
 
 /** On each definition of a controller: the namespace of the controller. */
-export const attachmentLabel = `${nodeConfigGroup}/controller`
+const attachmentLabel = `${nodeConfigGroup}/controller`
 
 /** What the nodes have under one alias. */
 export interface Network {

@@ -25,7 +25,7 @@ export interface NodeInterfaces {
 export type Remains = readonly Remaining[] | undefined
 
 /** After this time the object is deleted although its interfaces remain. */
-export const giveUpAfterMs = 15 * 60_000
+const giveUpAfterMs = 15 * 60_000
 
 const maxNodes = 10
 const [maxProblem, maxList] = [500, 600]

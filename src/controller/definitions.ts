@@ -5,8 +5,7 @@
 import { bizConfigs } from '../contract/legacy/biz-config.ts'
 import { type NodeConfig, nodeConfigs } from '../contract/node-config.ts'
 import type { KubeClient } from '../kube/client.ts'
-import { definitionState, servedVerbs, type Verbs } from '../kube/discovery.ts'
-import { deletionSettleMs } from './plan/delays.ts'
+import { definitionState, deletionSettleMs, servedVerbs, type Verbs } from '../kube/discovery.ts'
 import type { Observed } from './plan/observed.ts'
 
 export interface Definitions {

@@ -2,6 +2,12 @@
 import { explain } from '../runtime/errors.ts'
 import type { KubeClient } from './client.ts'
 
+/**
+ * After the deletion of an object, discovery shows by then whether its CRD is being deleted too. Times of the API are cut to
+ * seconds.
+ */
+export const deletionSettleMs = 2_000
+
 export type Verbs = ReadonlyMap<string, readonly string[]>
 
 /** Verbs by the plural of each kind. */

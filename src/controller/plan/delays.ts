@@ -23,11 +23,6 @@ export const firstCheckRetryMs = 1_000
 export const successorDelayMs = 1_000
 /** Before the next look at a slot for a cleanup. Nothing wakes those that wait while the failure budget is used up. */
 export const cleanupSlotMs = 5_000
-/**
- * Before the cleanup of a config that somebody deleted: until then those that were deleted together are all known, and so is
- * the deletion of their CRD.
- */
-export const deletionSettleMs = 2_000
 /** Before the API server is asked again whether it serves a kind. */
 export const definitionRetryMs = 500
 /** Before the next look at a cleanup that waits for approval: its CRD may be deleted meanwhile. */

@@ -4,6 +4,7 @@
  * The cleanup timeout bounds the wait, so that neither a lost node nor a failing one blocks the deletion forever.
  */
 import { nodeConfigAnnotations, nodeConfigFinalizer } from '../../contract/node-config.ts'
+import { deletionSettleMs } from '../../kube/discovery.ts'
 import { otherMachineMessage, twinsMessage } from '../machine.ts'
 import {
   deleteJob,
@@ -16,14 +17,7 @@ import {
   waitForRunningAgent,
 } from './agent-job.ts'
 import { pausedBy, wasConfigured } from './config-status.ts'
-import {
-  cleanupSlotMs,
-  definitionRetryMs,
-  deletionSettleMs,
-  heldDeletionMs,
-  nicMissingDelay,
-  successorDelayMs,
-} from './delays.ts'
+import { cleanupSlotMs, definitionRetryMs, heldDeletionMs, nicMissingDelay, successorDelayMs } from './delays.ts'
 import { approvalOf, heldMessage, isOnHold } from './deletion-hold.ts'
 import type { AgentJob, Observed } from './observed.ts'
 import { requestedOf } from './requested.ts'
@@ -110,6 +104,7 @@ export function planDeletion(observed: Observed): Plan {
 function beforeApproval(observed: Observed, deletedAt: number): Plan | undefined {
   const { config, definition, now } = observed
   if (definition === 'terminating') return release('InterfacesRetained', definitionDeletingMessage)
+  // By then those that were deleted together are all known too.
   const settlesIn = deletedAt + deletionSettleMs - now
   // More than the delay: the clock of the API server is ahead of ours.
   const isSettling = settlesIn > 0 && settlesIn <= deletionSettleMs

@@ -13,7 +13,7 @@ import {
 import type { Kube } from '../../kube/api.ts'
 import type { KubeClient } from '../../kube/client.ts'
 import type { Requeue } from '../../kube/controller.ts'
-import { definitionState, servedVerbs } from '../../kube/discovery.ts'
+import { definitionState, deletionSettleMs, servedVerbs } from '../../kube/discovery.ts'
 import { isNotFound } from '../../kube/errors.ts'
 import { keyOf } from '../../kube/keys.ts'
 import { messageOf } from '../../runtime/errors.ts'
@@ -52,8 +52,6 @@ interface Context {
 const retryMs = 5_000
 /** An object that never delivered anything does not wait for a Viola that hangs. */
 const undeliveredMs = 5_000
-/** After this time discovery shows that the CRD is being deleted too. Times of the API are cut to seconds. */
-const definitionSettleMs = 2_000
 
 export async function release(
   config: OpenstackConfig,
@@ -65,8 +63,8 @@ export async function release(
   let areKept = config.spec.deletionPolicy === 'Retain'
   if (!areKept) {
     const isKnown = await deps.deliveries.mayHaveDelivered(config).catch(() => true)
-    const settlesIn = Date.parse(config.metadata.deletionTimestamp ?? '') + definitionSettleMs - deps.now().getTime()
-    if (isKnown && settlesIn > 0) return { after: Math.min(settlesIn, definitionSettleMs) }
+    const settlesIn = Date.parse(config.metadata.deletionTimestamp ?? '') + deletionSettleMs - deps.now().getTime()
+    if (isKnown && settlesIn > 0) return { after: Math.min(settlesIn, deletionSettleMs) }
     const left = await removeInterfaces(config, deps, context, isKnown)
     areKept = left !== undefined
     if (left && left !== 'kept') {

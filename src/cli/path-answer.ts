@@ -6,19 +6,12 @@ import { type Comparison, comparisonsOf } from '../contract/deviations.ts'
 import type { InventoryRecord } from '../contract/inventory.ts'
 import { onlyBoundIn, waysIn, withoutMarksIn } from '../contract/routing-messages.ts'
 import { type KnownNic, type PacketPath, packetPaths, questions } from './packet-path.ts'
-import { type NicView, nicView } from './status.ts'
+import { type Explained, type NicView, nicView } from './status.ts'
+import type { NodeNames } from './why.ts'
 
-export interface PathAnswer {
-  providerId: string
-  providerName?: string
-  nodeName: string
-  instanceId: string
-  instanceName?: string
+export interface PathAnswer extends NodeNames, Explained {
   interface: string
   status: string
-  reason?: string
-  message?: string
-  remedy?: string
   to: string
   paths: PacketPath[]
   /** What the agent reported about the way of packets. */

@@ -10,8 +10,15 @@ import { type Observation, observationOf } from '../contract/observation.ts'
 import { type OpenstackConfig, providerIdOf } from '../contract/openstack-config.ts'
 import { providerNameIn } from '../contract/provider-name.ts'
 
+/** Why something is as it is, and what to do. */
+export interface Explained {
+  reason?: string | undefined
+  message?: string | undefined
+  remedy?: string | undefined
+}
+
 /** What was requested, whether it is applied, what was observed, and when. */
-export interface NicView extends Observation {
+export interface NicView extends Observation, Explained {
   name: string
   status: string
   macAddress: string
@@ -24,22 +31,16 @@ export interface NicView extends Observation {
   networkId?: string
   alias?: string
   link?: string
-  reason?: string
-  message?: string
-  remedy?: string
   pending?: Deviation['pending']
   differences: Deviation['differences']
 }
 
-export interface NodeView {
+export interface NodeView extends Explained {
   nodeName: string
   instanceId: string
   instanceName?: string
   state: string
   updatedAt: string
-  reason?: string
-  message?: string
-  remedy?: string
   interfaces: NicView[]
 }
 
@@ -141,13 +142,7 @@ export function stateOf({ state, config }: InventoryRecord): string {
   return state ?? (config.interfaces.length === 0 ? 'Empty' : 'Pending')
 }
 
-interface Why {
-  reason?: string | undefined
-  message?: string | undefined
-  remedy?: string | undefined
-}
-
-function whyOf({ reason, message, remedy }: Why) {
+function whyOf({ reason, message, remedy }: Explained) {
   return defined({ reason, message, remedy })
 }
 

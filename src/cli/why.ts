@@ -7,7 +7,7 @@ import { addressesOf } from '../contract/interfaces.ts'
 import type { InventoryRecord } from '../contract/inventory.ts'
 import type { OperatorVerdict } from '../contract/operator-api.ts'
 import { currentStage, type Stage } from '../contract/stages.ts'
-import { type NicView, nicView, stateOf } from './status.ts'
+import { type Explained, type NicView, nicView, stateOf } from './status.ts'
 
 export interface NicWhy extends NicView {
   /** When it passed each stage. */
@@ -18,16 +18,17 @@ export interface NicWhy extends NicView {
   waitsFor?: Stage
 }
 
-export interface NodeWhy {
+/** Which node, with the names of its cluster and its VM. */
+export interface NodeNames {
   providerId: string
   providerName?: string
   nodeName: string
   instanceId: string
   instanceName?: string
+}
+
+export interface NodeWhy extends NodeNames, Explained {
   state: string
-  reason?: string
-  message?: string
-  remedy?: string
   interfaces: NicWhy[]
 }
 

@@ -7,7 +7,7 @@ import { internalIpRemedy, internalIpsOf, requestedAmong } from '../../contract/
 import type { NodeConfig } from '../../contract/node-config.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { NodeObject } from '../../kube/types.ts'
-import { type Finding, ok, some, unreadable } from './finding.ts'
+import { bad, type Finding, ok, some, unreadable, warn } from './finding.ts'
 import { aboutConfigs } from './node-configs.ts'
 import { aboutPodAddresses, type PodNetworks } from './pod-addresses.ts'
 import { aboutSources } from './services.ts'
@@ -116,37 +116,27 @@ export function findingsOf(facts: ClusterFacts, namespace: string, now: Date): F
 function aboutVersion({ version: { major, minor } }: ClusterFacts): Finding {
   const name = `Kubernetes ${major}.${minor}`
   if (major > 1 || minor >= minMinor) return ok(`${name} responds`)
-  return { level: 'bad', what: `${name} is too old`, remedy: `upgrade the cluster to 1.${minMinor} or newer` }
+  return bad(`${name} is too old`, `upgrade the cluster to 1.${minMinor} or newer`)
 }
 
 function aboutClock({ clockAheadMs }: ClusterFacts): Finding {
   const seconds = Math.round(Math.abs(clockAheadMs) / 1_000)
   if (Math.abs(clockAheadMs) <= maxSkewMs) return ok('clocks are in sync')
-  return {
-    level: 'warn',
-    what: `the clock of this machine is ${seconds} s ${clockAheadMs > 0 ? 'ahead of' : 'behind'} the API server`,
-    remedy: 'synchronise both clocks by NTP: tokens, leases and port ages depend on the time',
-  }
+  return warn(
+    `the clock of this machine is ${seconds} s ${clockAheadMs > 0 ? 'ahead of' : 'behind'} the API server`,
+    'synchronise both clocks by NTP: tokens, leases and port ages depend on the time',
+  )
 }
 
 function aboutDefinition({ name, known, served }: Definition): Finding {
   const remedy = 'run make install, or helm upgrade with crds.install'
-  if (!served) return { level: 'warn', what: `CRD ${name} is not in this cluster`, remedy }
-  if (!served.established)
-    return { level: 'bad', what: `CRD ${name} is not established`, remedy: 'run kubectl describe crd' }
+  if (!served) return warn(`CRD ${name} is not in this cluster`, remedy)
+  if (!served.established) return bad(`CRD ${name} is not established`, 'run kubectl describe crd')
   const missing = known.filter(version => !served.versions.includes(version))
   if (missing.length > 0)
-    return {
-      level: 'bad',
-      what: `CRD ${name} does not serve ${missing.join(', ')}: it is older than this program`,
-      remedy,
-    }
+    return bad(`CRD ${name} does not serve ${missing.join(', ')}: it is older than this program`, remedy)
   if (served.stored !== known[0])
-    return {
-      level: 'bad',
-      what: `CRD ${name} stores ${served.stored}, not ${known[0]}: another version is installed`,
-      remedy,
-    }
+    return bad(`CRD ${name} stores ${served.stored}, not ${known[0]}: another version is installed`, remedy)
   return ok(`CRD ${name} serves ${served.versions.join(', ')}`)
 }
 
@@ -159,58 +149,46 @@ function runsAgents({ workloads, configs = [] }: ClusterFacts, namespace: string
 function aboutWorkloads(workloads: ClusterFacts['workloads'], namespace: string): Finding[] {
   if (workloads === 'not served')
     return [
-      {
-        level: 'warn',
-        what: 'this API server does not serve Deployments: the components cannot be checked',
-        remedy: 'check the --kubeconfig, or use -n NAMESPACE of a cluster in which MultiNIC runs',
-      },
+      warn(
+        'this API server does not serve Deployments: the components cannot be checked',
+        'check the --kubeconfig, or use -n NAMESPACE of a cluster in which MultiNIC runs',
+      ),
     ]
   if (workloads === undefined) return [unreadable('Deployments')]
   if (workloads.length === 0)
-    return [
-      {
-        level: 'warn',
-        what: `no component of MultiNIC runs in ${namespace}`,
-        remedy: 'choose another namespace with --namespace',
-      },
-    ]
+    return [warn(`no component of MultiNIC runs in ${namespace}`, 'choose another namespace with --namespace')]
   return workloads.map(({ name, desired, ready }) =>
     ready >= desired
       ? ok(`${name}: ${ready} of ${desired} ready`)
-      : {
-          level: 'bad',
-          what: `${name}: ${ready} of ${desired} ready`,
-          remedy: `run kubectl -n ${namespace} describe deployment ${name}; kubectl -n ${namespace} logs deployment/${name}`,
-        },
+      : bad(
+          `${name}: ${ready} of ${desired} ready`,
+          `run kubectl -n ${namespace} describe deployment ${name}; kubectl -n ${namespace} logs deployment/${name}`,
+        ),
   )
 }
 
 function aboutReadiness(found: Readiness, namespace: string): Finding[] {
   const { name } = found
-  if ('unknown' in found)
-    return [{ level: 'warn', what: `cannot read /readyz of ${name}: ${found.unknown}`, remedy: proxyRemedy }]
+  if ('unknown' in found) return [warn(`cannot read /readyz of ${name}: ${found.unknown}`, proxyRemedy)]
   if (found.missing.length > 0) {
     const remedy = `run kubectl -n ${namespace} logs deployment/${name}`
-    return found.missing.map(missing => ({ level: 'bad', what: `${name} is not ready: ${missing}`, remedy }))
+    return found.missing.map(missing => bad(`${name} is not ready: ${missing}`, remedy))
   }
   const { warnings = [] } = found
   if (warnings.length === 0) return [ok(`${name} reports no warning`)]
-  return warnings.map(warning => ({ level: 'warn', what: `${name} warns: ${warning}` }))
+  return warnings.map(warning => warn(`${name} warns: ${warning}`))
 }
 
 const proxyRemedy = 'use an account that may list pods and get pods/proxy, or forward the port and set --url'
 
 function aboutRights(found: ComponentRights): Finding {
   const { account } = found
-  if ('unknown' in found)
-    return { level: 'warn', what: `cannot review the rights of ${account}: ${found.unknown}`, remedy: reviewRemedy }
+  if ('unknown' in found) return warn(`cannot review the rights of ${account}: ${found.unknown}`, reviewRemedy)
   if (found.missing.length === 0) return ok(`${account} has all required rights`)
-  const [some, more] = [found.missing.slice(0, 5), found.missing.length - 5]
-  return {
-    level: 'bad',
-    what: `${account} lacks the right to ${some.join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
-    remedy: 'restore its roles: run helm upgrade with the chart of this version, or make deploy',
-  }
+  return bad(
+    `${account} lacks the right to ${some(found.missing)}`,
+    'restore its roles: run helm upgrade with the chart of this version, or make deploy',
+  )
 }
 
 const reviewRemedy = 'use an account that may create subjectaccessreviews'
@@ -219,20 +197,8 @@ function aboutPodSecurity(enforced: string | undefined, namespace: string): Find
   if (enforced === 'privileged') return [ok(`namespace ${namespace} allows the Pods of the agent`)]
   const label = `run kubectl label namespace ${namespace} pod-security.kubernetes.io/enforce=privileged --overwrite`
   if (enforced !== undefined)
-    return [
-      {
-        level: 'bad',
-        what: `Pod Security of namespace ${namespace} is ${enforced}: the Pods of the agent are refused`,
-        remedy: label,
-      },
-    ]
-  return [
-    {
-      level: 'warn',
-      what: `namespace ${namespace} has no Pod Security label: the cluster default applies`,
-      remedy: label,
-    },
-  ]
+    return [bad(`Pod Security of namespace ${namespace} is ${enforced}: the Pods of the agent are refused`, label)]
+  return [warn(`namespace ${namespace} has no Pod Security label: the cluster default applies`, label)]
 }
 
 function aboutAgentPolicy({ agentPolicy, workloads, version }: ClusterFacts, namespace: string): Finding[] {
@@ -245,34 +211,35 @@ function aboutAgentPolicy({ agentPolicy, workloads, version }: ClusterFacts, nam
   const older = `upgrade Kubernetes ${version.major}.${version.minor} to 1.30 or newer, or limit Jobs in ${namespace} with the policy engine of the cluster (docs/guides/security.md)`
   const remedy =
     agentPolicy === 'unsupported' ? older : 'run helm upgrade, or kubectl apply -f config/admission/agent-jobs.yaml'
-  return [{ level: 'warn', what, remedy }]
+  return [warn(what, remedy)]
 }
 
 function aboutSecretAccess({ account, all, others, writes, policy }: SecretAccess): Finding[] {
   const found: Finding[] = []
   if (all)
-    found.push({
-      level: 'warn',
-      what: `${account} may read every Secret of the cluster: its token is worth as much as all of them`,
-      remedy: 'name its namespaces in operator.namespaceRules, and turn operator.allSecrets off',
-    })
+    found.push(
+      warn(
+        `${account} may read every Secret of the cluster: its token is worth as much as all of them`,
+        'name its namespaces in operator.namespaceRules, and turn operator.allSecrets off',
+      ),
+    )
   else if (others.length > 0)
-    found.push({
-      level: 'bad',
-      what: `${account} may read Secrets of other components: ${some(others.map(one => `${one.namespace}/${one.name} (${one.component})`))}`,
-      remedy: 'move them, with their component, into a namespace whose Secrets the operator may not read',
-    })
+    found.push(
+      bad(
+        `${account} may read Secrets of other components: ${some(others.map(one => `${one.namespace}/${one.name} (${one.component})`))}`,
+        'move them, with their component, into a namespace whose Secrets the operator may not read',
+      ),
+    )
   else found.push(ok(`${account} may read no Secret of another component`))
   if (writes && policy !== 'bound')
-    found.push({
-      level: 'bad',
-      what:
+    found.push(
+      bad(
         policy === undefined
           ? `${account} may write Secrets, and ValidatingAdmissionPolicies are not readable`
           : `no admission policy limits the Secrets that ${account} writes: its token is cluster-admin`,
-      remedy:
         'run helm upgrade, or kubectl apply -f config/admission/operator-secrets.yaml; before Kubernetes 1.30 use config/before-1.30',
-    })
+      ),
+    )
   return found
 }
 
@@ -283,30 +250,29 @@ function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
     const { systemUUID, kernelVersion = '', architecture } = node.status?.nodeInfo ?? {}
     const findings: Finding[] = []
     if (!systemUUID)
-      findings.push({
-        level: 'bad',
-        what: `node ${name} has no SystemUUID`,
-        remedy: `${need.systemUUID}: check that /sys/class/dmi/id/product_uuid is readable on the machine, then restart its kubelet`,
-      })
+      findings.push(
+        bad(
+          `node ${name} has no SystemUUID`,
+          `${need.systemUUID}: check that /sys/class/dmi/id/product_uuid is readable on the machine, then restart its kubelet`,
+        ),
+      )
     if (isOlder(kernelVersion))
-      findings.push({
-        level: 'warn',
-        what: `node ${name} has kernel ${kernelVersion}`,
-        remedy: `${need.kernel}: on older ones the agent fails (docs/guides/install.md)`,
-      })
+      findings.push(
+        warn(
+          `node ${name} has kernel ${kernelVersion}`,
+          `${need.kernel}: on older ones the agent fails (docs/guides/install.md)`,
+        ),
+      )
     if (architecture !== undefined && !architectures.includes(architecture))
-      findings.push({
-        level: 'warn',
-        what: `node ${name} has architecture ${architecture}`,
-        remedy: `${need.architecture}: there are no images for others (docs/guides/install.md)`,
-      })
+      findings.push(
+        warn(
+          `node ${name} has architecture ${architecture}`,
+          `${need.architecture}: there are no images for others (docs/guides/install.md)`,
+        ),
+      )
     const ready = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status
     if (ready === 'Unknown')
-      findings.push({
-        level: 'warn',
-        what: `node ${name} is unreachable`,
-        remedy: 'its config is applied when the node is back',
-      })
+      findings.push(warn(`node ${name} is unreachable`, 'its config is applied when the node is back'))
     return findings
   })
   // Map.groupBy is not in Node 20.
@@ -318,11 +284,11 @@ function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
   const duplicates = [...byUuid]
     .filter(([uuid, same]) => uuid !== '' && same.length > 1)
     .map(
-      ([uuid, same]): Finding => ({
-        level: 'bad',
-        what: `nodes ${same.map(node => node.metadata.name).join(', ')} have the same SystemUUID (${uuid})`,
-        remedy: `${need.systemUUID}: give each cloned machine one, or a config for one of them would match both`,
-      }),
+      ([uuid, same]): Finding =>
+        bad(
+          `nodes ${same.map(node => node.metadata.name).join(', ')} have the same SystemUUID (${uuid})`,
+          `${need.systemUUID}: give each cloned machine one, or a config for one of them would match both`,
+        ),
     )
   const all = [...found, ...duplicates]
   return all.length > 0 ? all : [ok(`${nodes.length} nodes have distinct machine IDs`)]
@@ -335,7 +301,7 @@ function aboutBackends(nodes: readonly NodeObject[] = []): Finding[] {
   const what = `${withIfcfg.length} of ${nodes.length} nodes have ifcfg files, which are tested only with NetworkManager: ${some(withIfcfg)}`
   const remedy =
     'if a node uses the network scripts instead, reboot it after its NICs are configured and compare (docs/guides/agent.md)'
-  return [{ level: 'warn', what, remedy }]
+  return [warn(what, remedy)]
 }
 
 /** A cloud provider that lists the addresses of every port: other programs may use them as the address of the node. */
@@ -347,7 +313,7 @@ function aboutInternalIps({ nodes = [], configs = [] }: ClusterFacts): Finding[]
     const listed = requestedAmong(internalIpsOf(node), interfaces)
     if (listed.length === 0) return []
     const what = `node ${name} lists addresses of requested NICs as InternalIP: ${some(listed)}`
-    return [{ level: 'warn', what, remedy: internalIpRemedy }]
+    return [warn(what, internalIpRemedy)]
   })
 }
 

@@ -19,7 +19,7 @@ import { whyUnreachable } from '../network-errors.ts'
 import { type Format, print } from '../output.ts'
 import { printable, type Tone } from '../render/paint.ts'
 import { type ClusterFacts, type Definition, findingsOf, type Workload } from './checks.ts'
-import type { Finding } from './finding.ts'
+import { bad, type Finding, ok } from './finding.ts'
 import { podNetworksIn } from './pod-addresses.ts'
 import { policyStateOf } from './policies.ts'
 import { readinessOf } from './readiness.ts'
@@ -189,10 +189,10 @@ async function checkUrl(url: string, ca: string | undefined): Promise<Finding> {
   try {
     const answer = await connection.fetch('/readyz', { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
     const text = (await textOf(answer, 1024 * 1024)).slice(0, 500)
-    if (answer.ok) return { level: 'ok', what: `${url} is ready` }
-    return { level: 'bad', what: `${url} is not ready (HTTP ${answer.status})`, remedy: text }
+    if (answer.ok) return ok(`${url} is ready`)
+    return bad(`${url} is not ready (HTTP ${answer.status})`, text)
   } catch (error) {
-    return { level: 'bad', what: `${url} does not respond`, remedy: whyUnreachable(error) }
+    return bad(`${url} does not respond`, whyUnreachable(error))
   } finally {
     await connection.close()
   }

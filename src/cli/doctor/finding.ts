@@ -8,12 +8,16 @@ export interface Finding {
   remedy?: string
 }
 
-export function ok(what: string): Finding {
-  return { level: 'ok', what }
+export const ok = finding('ok')
+export const warn = finding('warn')
+export const bad = finding('bad')
+
+function finding(level: Finding['level']) {
+  return (what: string, remedy?: string): Finding => ({ level, what, ...(remedy !== undefined && { remedy }) })
 }
 
 export function unreadable(what: string): Finding {
-  return { level: 'warn', what: `cannot list ${what}`, remedy: 'use an account that may list them' }
+  return warn(`cannot list ${what}`, 'use an account that may list them')
 }
 
 export function some(names: readonly string[]): string {

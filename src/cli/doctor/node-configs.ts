@@ -8,7 +8,7 @@ import { readyOf } from '../../contract/object.ts'
 import { observationOf } from '../../contract/observation.ts'
 import { classOf, reasonText } from '../../contract/reasons/catalogue.ts'
 import { waysIn } from '../../contract/routing-messages.ts'
-import { type Finding, ok, some } from './finding.ts'
+import { bad, type Finding, ok, some, warn } from './finding.ts'
 
 /** The controller writes a status within seconds. */
 const maxUnprocessedMs = 60_000
@@ -39,11 +39,7 @@ function aboutCause(cause: string, [first, ...others]: NodeConfig[]): Finding {
   const isDeleted = first?.metadata.deletionTimestamp !== undefined
   const retry = isDeleted ? [] : [`Then run multinic retry ${others.length === 0 ? names[0] : 'NODE'}.`]
   const subject = others.length === 0 ? `node ${names[0]} is` : `nodes ${some(names)} are`
-  return {
-    level: 'bad',
-    what: `${subject} ${cause}`,
-    remedy: [remedy, ...retry].filter(Boolean).join(' '),
-  }
+  return bad(`${subject} ${cause}`, [remedy, ...retry].filter(Boolean).join(' '))
 }
 
 /** Packets that leave by another device than expected, or not at all. Interfaces of many nodes often have one cause. */
@@ -79,14 +75,14 @@ function aboutUnverified(configs: readonly NodeConfig[], now: Date): Finding[] {
   const names = unverified.map(({ nodeName }) => nodeName)
   const what = `${names.length === 1 ? 'node' : 'nodes'} ${some(names)}: not verified since ${first}`
   const remedy = 'run multinic check --now NODE; check DRIFT_INTERVAL and that the controller runs'
-  return [{ level: 'warn', what, remedy }]
+  return [warn(what, remedy)]
 }
 
 function aboutUnprocessed({ spec, status, metadata }: NodeConfig, now: Date): Finding[] {
   const since = now.getTime() - Date.parse(metadata.creationTimestamp ?? '')
   if (status?.state !== undefined || !(since > maxUnprocessedMs)) return []
   const what = `node ${spec.nodeName} has a config that no controller has processed for ${Math.round(since / 60_000)} min`
-  return [{ level: 'bad', what, remedy: 'check that the controller runs in this cluster and is the leader' }]
+  return [bad(what, 'check that the controller runs in this cluster and is the leader')]
 }
 
 function causeOf(config: NodeConfig): string {

@@ -14,7 +14,7 @@ import { networkAttachments, pods } from '../../kube/resources.ts'
 import type { PodObject } from '../../kube/types.ts'
 import { messageOf } from '../../runtime/errors.ts'
 import { jsonIn, mastersIn, statusAnnotation } from '../pod-networks.ts'
-import { type Finding, ok, some, unreadable } from './finding.ts'
+import { bad, type Finding, ok, some, unreadable, warn } from './finding.ts'
 
 /** An address of a Pod in the network of one of our NICs. */
 export interface PodAddress {
@@ -90,11 +90,10 @@ export function aboutPodAddresses(found: PodNetworks, configs: readonly NodeConf
   const count = `${addresses.length} addresses of Pods`
   if (!verdicts)
     return [
-      {
-        level: 'warn',
-        what: `cannot compare ${count} with the allowed address pairs: ${problem ?? 'the inventory has no verdicts of an operator'}`,
-        remedy: 'set the URL of the inventory that the operator writes to with --inventory URL',
-      },
+      warn(
+        `cannot compare ${count} with the allowed address pairs: ${problem ?? 'the inventory has no verdicts of an operator'}`,
+        'set the URL of the inventory that the operator writes to with --inventory URL',
+      ),
     ]
   const ports = portsOf(configs, verdicts)
   const unknown: PodAddress[] = []
@@ -106,11 +105,12 @@ export function aboutPodAddresses(found: PodNetworks, configs: readonly NodeConf
   }
   const findings = [...dropped].map(([port, list]) => aboutDropped(port, list))
   if (unknown.length > 0)
-    findings.push({
-      level: 'warn',
-      what: `port security is unknown for ${some(unknown.map(placeOf))}`,
-      remedy: 'compare the addresses with the port: openstack port show PORT -c allowed_address_pairs',
-    })
+    findings.push(
+      warn(
+        `port security is unknown for ${some(unknown.map(placeOf))}`,
+        'compare the addresses with the port: openstack port show PORT -c allowed_address_pairs',
+      ),
+    )
   return findings.length > 0 ? findings : [ok(`port security lets ${count} through`)]
 }
 
@@ -151,11 +151,10 @@ function aboutDropped({ id, place, macAddress }: Port, list: readonly PodAddress
   )
   const shown = pairs.slice(0, 5).join(' ')
   const port = /^[\w.-]+$/.test(id) ? id : 'PORT'
-  return {
-    level: 'bad',
-    what: `${place}: port security drops packets of Pods, whose addresses are no allowed address pairs of port ${id}: ${some(list.map(one => `${one.pod} ${one.address}`))}`,
-    remedy: `if the addresses are right, run openstack port set ${shown} ${port}${pairs.length > 5 ? ' and add the others, or their range as a CIDR' : ''}`,
-  }
+  return bad(
+    `${place}: port security drops packets of Pods, whose addresses are no allowed address pairs of port ${id}: ${some(list.map(one => `${one.pod} ${one.address}`))}`,
+    `if the addresses are right, run openstack port set ${shown} ${port}${pairs.length > 5 ? ' and add the others, or their range as a CIDR' : ''}`,
+  )
 }
 
 const placeOf = ({ pod, address, nodeName, nic }: PodAddress) => `${pod} ${address} (${nodeName} ${nic})`

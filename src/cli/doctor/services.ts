@@ -6,7 +6,7 @@ import type { ConditionStatus } from '../../contract/node-config.ts'
 import { readyOf } from '../../contract/object.ts'
 import { type OpenstackConfig, openstackConfigFinalizer } from '../../contract/openstack-config.ts'
 import { reasonText } from '../../contract/reasons/catalogue.ts'
-import { type Finding, ok, some } from './finding.ts'
+import { bad, type Finding, ok, some, warn } from './finding.ts'
 
 /** In the order in which a sync calls them. */
 const services: readonly (readonly [name: string, errors: RegExp])[] = [
@@ -19,6 +19,7 @@ const services: readonly (readonly [name: string, errors: RegExp])[] = [
 
 /** A sync may be late: it waits for its turn. */
 const maxLateMs = 5 * 60_000
+const checkOperator = 'check that the operator runs and is the leader'
 
 export function aboutSources(sources: readonly OpenstackConfig[] | undefined, now: Date): Finding[] {
   return (sources ?? []).flatMap(source => {
@@ -29,47 +30,43 @@ export function aboutSources(sources: readonly OpenstackConfig[] | undefined, no
 }
 
 function aboutDeletion({ metadata, status }: OpenstackConfig, name: string): Finding {
-  const pending = status?.conditions?.find(({ type, status: is }) => type === 'RemovalPending' && is === 'True')
+  const pending = conditionOf(status, 'RemovalPending', 'True')
   const { finalizers = [], deletionTimestamp } = metadata
   const what = `${name} is being deleted since ${deletionTimestamp}`
   const isOurs = finalizers.includes(openstackConfigFinalizer)
-  if (pending && isOurs) {
-    const remedy = reasonText('RemovalPending')?.remedy
-    return { level: 'bad', what: `${what}: ${pending.message}`, ...(remedy && { remedy }) }
-  }
-  if (isOurs) return { level: 'warn', what, remedy: 'check that the operator runs and is the leader' }
-  return {
-    level: 'warn',
-    what: `${what}: MultiNIC is done, and these finalizers are left: ${some(finalizers)}`,
-    remedy: 'check the programs that own these finalizers',
-  }
+  if (pending && isOurs) return bad(`${what}: ${pending.message}`, remedyOf('RemovalPending'))
+  if (isOurs) return warn(what, checkOperator)
+  return warn(
+    `${what}: MultiNIC is done, and these finalizers are left: ${some(finalizers)}`,
+    'check the programs that own these finalizers',
+  )
 }
 
 /** An error of Viola does not hide that of the account. */
 function aboutCloud({ status }: OpenstackConfig, name: string): Finding[] {
-  const failed = status?.conditions?.find(({ type, status: is }) => type === 'CloudReady' && is === 'False')
+  const failed = conditionOf(status, 'CloudReady', 'False')
   const { reason = '', message = '' } = failed ?? {}
   if (!failed || reason === readyOf({ status })?.reason) return []
-  const remedy = reasonText(reason)?.remedy
-  return [{ level: 'bad', what: `${name}: ${reason}: ${message}`, ...(remedy && { remedy }) }]
+  return [bad(`${name}: ${reason}: ${message}`, remedyOf(reason))]
+}
+
+function conditionOf(status: OpenstackConfig['status'], type: string, is: ConditionStatus['status']) {
+  return status?.conditions?.find(one => one.type === type && one.status === is)
+}
+
+/** Undefined for a reason that has none. */
+function remedyOf(reason: string): string | undefined {
+  return reasonText(reason)?.remedy || undefined
 }
 
 function aboutSync({ status }: OpenstackConfig, name: string, now: Date): Finding[] {
   const ready = readyOf({ status })
-  if (!ready)
-    return [{ level: 'warn', what: `${name} has not been synced yet`, remedy: 'check that the operator runs' }]
+  if (!ready) return [warn(`${name} has not been synced yet`, 'check that the operator runs')]
   const { lastSyncedAt = 'the beginning', nextSyncAt = '' } = status ?? {}
-  const late: Finding[] =
-    now.getTime() - Date.parse(nextSyncAt) > maxLateMs
-      ? [
-          {
-            level: 'bad',
-            what: `${name} has not been synced since ${lastSyncedAt}: the next sync was due ${nextSyncAt}`,
-            remedy: 'check that the operator runs and is the leader',
-          },
-        ]
-      : []
-  const degraded = status?.conditions?.find(({ type, status: is }) => type === 'Degraded' && is === 'True')
+  const isLate = now.getTime() - Date.parse(nextSyncAt) > maxLateMs
+  const lateText = `${name} has not been synced since ${lastSyncedAt}: the next sync was due ${nextSyncAt}`
+  const late = isLate ? [bad(lateText, checkOperator)] : []
+  const degraded = conditionOf(status, 'Degraded', 'True')
   // A sync succeeds although Viola refused single nodes.
   const failed = ready.status === 'True' ? degraded?.reason?.startsWith('Viola') && degraded : ready
   if (failed) return [...late, failure(failed, name, lastSyncedAt)]
@@ -84,14 +81,13 @@ function failure(condition: ConditionStatus, name: string, lastSyncedAt: string)
   const [service] = services[at] ?? []
   const unreached = at < 0 ? [] : services.slice(at + 1).map(([other]) => other)
   const remedies = [
-    reasonText(reason)?.remedy ?? '',
+    remedyOf(reason) ?? '',
     unreached.length > 0 ? `not reached since ${lastSyncedAt}: ${unreached.join(', ')}` : '',
   ].filter(Boolean)
-  return {
-    level: 'bad',
-    what: `${service ? `${service} (${name})` : name}: ${reason}${message && `: ${message}`}`,
-    ...(remedies.length > 0 && { remedy: remedies.join(' ') }),
-  }
+  return bad(
+    `${service ? `${service} (${name})` : name}: ${reason}${message && `: ${message}`}`,
+    remedies.join(' ') || undefined,
+  )
 }
 
 function aboutBus({ status }: OpenstackConfig, name: string): Finding[] {
@@ -99,7 +95,5 @@ function aboutBus({ status }: OpenstackConfig, name: string): Finding[] {
   if (!events || events.status === 'Unknown') return []
   if (events.status === 'True') return [ok(`message bus (${name}) is connected`)]
   const { reason = '', message } = events
-  const remedy = reasonText(reason)?.remedy
-  const what = `message bus (${name}): ${reason}${message && `: ${message}`}`
-  return [{ level: 'bad', what, ...(remedy && { remedy }) }]
+  return [bad(`message bus (${name}): ${reason}${message && `: ${message}`}`, remedyOf(reason))]
 }

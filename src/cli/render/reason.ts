@@ -4,15 +4,10 @@
 
 import { reasonText } from '../../contract/reasons/catalogue.ts'
 import type { RenderOptions } from '../output.ts'
-
-export interface ReasonView {
-  reason?: string | undefined
-  message?: string | undefined
-  remedy?: string | undefined
-}
+import type { Explained } from '../status.ts'
 
 export function reasonLines(
-  { reason, message, remedy }: ReasonView,
+  { reason, message, remedy }: Explained,
   { paint, language }: Pick<RenderOptions, 'paint' | 'language'>,
 ): string[] {
   const text = reason === undefined ? undefined : reasonText(reason, language)

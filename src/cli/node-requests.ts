@@ -10,6 +10,7 @@ import { CliError, type Ending, type Io } from './io.ts'
 import { messagesIn } from './messages/messages.ts'
 import { nodesWith } from './node-selector.ts'
 import { printable } from './render/paint.ts'
+import { because } from './render/reason.ts'
 import { withRequester } from './requested-by.ts'
 import { defaultTimeout, timeoutMsOf, waitFor } from './wait.ts'
 
@@ -124,13 +125,10 @@ function hasResult({ status }: NodeConfig, before: NodeConfig): boolean {
 
 function headline(config: NodeConfig): string {
   const { state = 'Pending', nics = '' } = config.status ?? {}
-  const { reason = '', message = '' } = readyOf(config) ?? {}
-  return printable(`${config.metadata.name}  ${state}  ${nics}  ${reason}${message && `: ${message}`}`)
+  return printable(`${config.metadata.name}  ${state}  ${nics}  ${because(readyOf(config))}`)
 }
 
 function resultLines(config: NodeConfig): string[] {
   const others = (config.status?.interfaceStatuses ?? []).filter(({ status }) => status !== 'Configured')
-  const line = ({ name = '', status, reason = '', message = '' }: (typeof others)[number]) =>
-    printable(`  ${name}  ${status}  ${reason}${message && `: ${message}`}`)
-  return [headline(config), ...others.map(line)]
+  return [headline(config), ...others.map(nic => printable(`  ${nic.name ?? ''}  ${nic.status}  ${because(nic)}`))]
 }

@@ -10,6 +10,7 @@ import { type Cluster, type ClusterFlags, withCluster } from './cluster.ts'
 import { CliError, type Ending, type Io } from './io.ts'
 import { messagesIn } from './messages/messages.ts'
 import { printable } from './render/paint.ts'
+import { because } from './render/reason.ts'
 import { withRequester } from './requested-by.ts'
 import { timeoutMsOf, waitFor } from './wait.ts'
 
@@ -92,13 +93,9 @@ function endingOf({ running, waiting, failed, reason }: RolloutProgress): Ending
 
 function linesOf(io: Io, progress: RolloutProgress, failed: readonly NodeConfig[]): string[] {
   const { rollout } = messagesIn(io.language)
-  const { reason, message = '' } = progress
   return [
     rollout.progress(progress),
-    ...(reason === undefined ? [] : [printable(`  ${reason}${message && `: ${message}`}`)]),
-    ...failed.map(config => {
-      const { reason = '', message = '' } = readyOf(config) ?? {}
-      return printable(`  ${config.metadata.name}  ${reason}${message && `: ${message}`}`)
-    }),
+    ...(progress.reason === undefined ? [] : [printable(`  ${because(progress)}`)]),
+    ...failed.map(config => printable(`  ${config.metadata.name}  ${because(readyOf(config))}`)),
   ]
 }

@@ -8,6 +8,7 @@ import { readyOf } from '../../contract/object.ts'
 import { observationOf } from '../../contract/observation.ts'
 import { classOf, reasonText } from '../../contract/reasons/catalogue.ts'
 import { waysIn } from '../../contract/routing-messages.ts'
+import { because } from '../render/reason.ts'
 import { bad, type Finding, ok, some, warn } from './finding.ts'
 
 /** The controller writes a status within seconds. */
@@ -86,6 +87,5 @@ function aboutUnprocessed({ spec, status, metadata }: NodeConfig, now: Date): Fi
 }
 
 function causeOf(config: NodeConfig): string {
-  const { reason = 'no reason', message = '' } = readyOf(config) ?? {}
-  return `${config.status?.state}: ${reason}${message && `: ${message}`}`
+  return `${config.status?.state}: ${because({ reason: 'no reason', ...readyOf(config) })}`
 }

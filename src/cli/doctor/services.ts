@@ -6,6 +6,7 @@ import type { ConditionStatus } from '../../contract/node-config.ts'
 import { readyOf } from '../../contract/object.ts'
 import { type OpenstackConfig, openstackConfigFinalizer } from '../../contract/openstack-config.ts'
 import { reasonText } from '../../contract/reasons/catalogue.ts'
+import { because } from '../render/reason.ts'
 import { bad, type Finding, ok, some, warn } from './finding.ts'
 
 /** In the order in which a sync calls them. */
@@ -76,7 +77,7 @@ function aboutSync({ status }: OpenstackConfig, name: string, now: Date): Findin
 }
 
 function failure(condition: ConditionStatus, name: string, lastSyncedAt: string): Finding {
-  const { reason = '', message } = condition
+  const { reason = '' } = condition
   const at = services.findIndex(([, errors]) => errors.test(reason))
   const [service] = services[at] ?? []
   const unreached = at < 0 ? [] : services.slice(at + 1).map(([other]) => other)
@@ -84,16 +85,12 @@ function failure(condition: ConditionStatus, name: string, lastSyncedAt: string)
     remedyOf(reason) ?? '',
     unreached.length > 0 ? `not reached since ${lastSyncedAt}: ${unreached.join(', ')}` : '',
   ].filter(Boolean)
-  return bad(
-    `${service ? `${service} (${name})` : name}: ${reason}${message && `: ${message}`}`,
-    remedies.join(' ') || undefined,
-  )
+  return bad(`${service ? `${service} (${name})` : name}: ${because(condition)}`, remedies.join(' ') || undefined)
 }
 
 function aboutBus({ status }: OpenstackConfig, name: string): Finding[] {
   const events = status?.conditions?.find(({ type }) => type === 'EventsConnected')
   if (!events || events.status === 'Unknown') return []
   if (events.status === 'True') return [ok(`message bus (${name}) is connected`)]
-  const { reason = '', message } = events
-  return [bad(`message bus (${name}): ${reason}${message && `: ${message}`}`, remedyOf(reason))]
+  return [bad(`message bus (${name}): ${because(events)}`, remedyOf(events.reason ?? ''))]
 }

@@ -30,15 +30,18 @@ export interface MigrateFlags extends MigrateSourceFlags {
 const fieldManager = 'kubectl-multinic'
 
 export async function plan(io: Io, flags: MigrateFlags): Promise<Ending> {
-  const rows = await withCluster(io, flags, cluster => planned(io, cluster, flags))
-  await print(io, flags.output, { data: rows, lines: ({ paint }) => migrationLines(rows, paint, 'plan') })
+  const rows = await shown(io, flags, 'plan')
   return rows.every(({ action }) => action !== 'blocked' && action !== 'differs') ? 'yes' : 'no'
 }
 
 export async function verify(io: Io, flags: MigrateFlags): Promise<Ending> {
+  return allDone(await shown(io, flags, 'verify')) ? 'yes' : 'no'
+}
+
+async function shown(io: Io, flags: MigrateFlags, mode: 'plan' | 'verify'): Promise<Migration[]> {
   const rows = await withCluster(io, flags, cluster => planned(io, cluster, flags))
-  await print(io, flags.output, { data: rows, lines: ({ paint }) => migrationLines(rows, paint, 'verify') })
-  return allDone(rows) ? 'yes' : 'no'
+  await print(io, flags.output, { data: rows, lines: ({ paint }) => migrationLines(rows, paint, mode) })
+  return rows
 }
 
 export async function apply(io: Io, flags: MigrateFlags): Promise<Ending> {
@@ -63,12 +66,7 @@ const allDone = (rows: readonly Migration[]) => rows.every(({ action }) => actio
 async function takeOver(io: Io, cluster: Cluster, flags: MigrateFlags): Promise<Ending> {
   const rows = await planned(io, cluster, flags)
   if (rows.length === 0) io.note(`nothing to migrate: namespace ${cluster.namespace} has no MultiNicBizConfig`)
-  let left = 0
-  for (const [index, row] of rows.entries()) {
-    const result = await takeOverOne(cluster, row, flags)
-    if (!result.ok) left++
-    io.note(printable(`[${index + 1}/${rows.length}] ${row.nodeName}: ${result.text}`))
-  }
+  const left = await oneByOne(io, rows, row => takeOverOne(cluster, row, flags))
   if (left > 0) io.note(`${left} of ${rows.length} nodes are not taken over. Fix them and run the command again.`)
   return left > 0 ? 'no' : 'yes'
 }
@@ -76,6 +74,21 @@ async function takeOver(io: Io, cluster: Cluster, flags: MigrateFlags): Promise<
 export interface StepResult {
   ok: boolean
   text: string
+}
+
+/** Prints the result of each node, and returns how many failed. */
+export async function oneByOne(
+  io: Io,
+  rows: readonly Migration[],
+  step: (row: Migration) => Promise<StepResult>,
+): Promise<number> {
+  let failed = 0
+  for (const [index, row] of rows.entries()) {
+    const result = await step(row)
+    if (!result.ok) failed++
+    io.note(printable(`[${index + 1}/${rows.length}] ${row.nodeName}: ${result.text}`))
+  }
+  return failed
 }
 
 async function takeOverOne({ kube }: Cluster, row: Migration, flags: MigrateFlags): Promise<StepResult> {

@@ -8,9 +8,8 @@ import { type NodeConfig, nodeConfigAnnotations, nodeConfigs } from '../../contr
 import { isAlreadyExists } from '../../kube/errors.ts'
 import { type Cluster, withCluster } from '../cluster.ts'
 import type { Ending, Io } from '../io.ts'
-import { printable } from '../render/paint.ts'
 import { waitFor } from '../wait.ts'
-import { type MigrateFlags, type StepResult, setPolicy } from './migrate.ts'
+import { type MigrateFlags, oneByOne, type StepResult, setPolicy } from './migrate.ts'
 import { readAll } from './migration-input.ts'
 import { differences, isFrom, isReadOnly, type Migration, planMigration, recordFor } from './migration-plan.ts'
 
@@ -21,12 +20,7 @@ export async function rollback(io: Io, flags: MigrateFlags): Promise<Ending> {
     const rows = planMigration(found).filter(({ nodeName }) => flags.node === undefined || nodeName === flags.node)
     const migrated = rows.filter(({ existing, from }) => existing && isFrom(existing, from))
     if (migrated.length === 0) io.note('nothing to roll back: no node was migrated from these MultiNicBizConfigs')
-    let left = 0
-    for (const [index, row] of migrated.entries()) {
-      const result = await returnNode(cluster, row, flags)
-      if (!result.ok) left++
-      io.note(printable(`[${index + 1}/${migrated.length}] ${row.nodeName}: ${result.text}`))
-    }
+    const left = await oneByOne(io, migrated, row => returnNode(cluster, row, flags))
     return left > 0 ? 'no' : 'yes'
   })
 }

@@ -22,6 +22,11 @@ export function reasonLines(
   ]
 }
 
+/** `Reason: message` in one line. */
+export function because({ reason = '', message = '' }: Pick<Explained, 'reason' | 'message'> = {}): string {
+  return `${reason}${message && `: ${message}`}`
+}
+
 /** `2026-01-31T10:00:00Z`, now two minutes later → `2m ago`. */
 export function ago(time: string, { now, texts }: Pick<RenderOptions, 'now' | 'texts'>): string {
   const seconds = Math.round((now.getTime() - Date.parse(time)) / 1_000)

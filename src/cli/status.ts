@@ -183,7 +183,7 @@ function countsOf(states: readonly string[]): Record<string, number> {
 }
 
 /** Drops keys without a value. */
-function defined<T extends object>(object: T): { [K in keyof T]?: NonNullable<T[K]> } {
+export function defined<T extends object>(object: T): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]?: NonNullable<T[K]>
   }

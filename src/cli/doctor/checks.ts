@@ -248,32 +248,26 @@ function aboutNodes(nodes: readonly NodeObject[] | undefined): Finding[] {
   const found = nodes.flatMap((node): Finding[] => {
     const { name } = node.metadata
     const { systemUUID, kernelVersion = '', architecture } = node.status?.nodeInfo ?? {}
-    const findings: Finding[] = []
-    if (!systemUUID)
-      findings.push(
+    const ready = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status
+    return [
+      !systemUUID &&
         bad(
           `node ${name} has no SystemUUID`,
           `${need.systemUUID}: check that /sys/class/dmi/id/product_uuid is readable on the machine, then restart its kubelet`,
         ),
-      )
-    if (isOlder(kernelVersion))
-      findings.push(
+      isOlder(kernelVersion) &&
         warn(
           `node ${name} has kernel ${kernelVersion}`,
           `${need.kernel}: on older ones the agent fails (docs/guides/install.md)`,
         ),
-      )
-    if (architecture !== undefined && !architectures.includes(architecture))
-      findings.push(
+      architecture !== undefined &&
+        !architectures.includes(architecture) &&
         warn(
           `node ${name} has architecture ${architecture}`,
           `${need.architecture}: there are no images for others (docs/guides/install.md)`,
         ),
-      )
-    const ready = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status
-    if (ready === 'Unknown')
-      findings.push(warn(`node ${name} is unreachable`, 'its config is applied when the node is back'))
-    return findings
+      ready === 'Unknown' && warn(`node ${name} is unreachable`, 'its config is applied when the node is back'),
+    ].filter(one => one !== false)
   })
   // Map.groupBy is not in Node 20.
   const byUuid = new Map<string, NodeObject[]>()

@@ -8,7 +8,7 @@ import { reasonText } from '../../contract/reasons/catalogue.ts'
 import type { CheckedNic } from '../checked.ts'
 import type { Messages } from '../messages/en.ts'
 import type { RenderOptions } from '../output.ts'
-import { nicViews, stateOf } from '../status.ts'
+import { defined, nicViews, stateOf } from '../status.ts'
 import { type Column, tableOf } from './list.ts'
 import { nameText } from './names.ts'
 import { comparisonLines, differenceTexts, observedCell } from './observation.ts'
@@ -36,13 +36,9 @@ export function hitView(hit: SearchHit, records: readonly InventoryRecord[], now
   return {
     ...hit,
     instanceId,
-    ...(instanceName !== undefined && { instanceName }),
-    ...(providerName !== undefined && { providerName }),
-    ...(nic?.subnetName !== undefined && { subnetName: nic.subnetName }),
+    ...defined({ instanceName, providerName, subnetName: nic?.subnetName }),
     status: nic?.status ?? stateOf(record),
-    ...(observedAt !== undefined && { observedAt }),
-    ...(notVerifiedSince !== undefined && { notVerifiedSince }),
-    ...(nic && { differences: nic.differences }),
+    ...defined({ observedAt, notVerifiedSince, differences: nic?.differences }),
   }
 }
 

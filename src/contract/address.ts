@@ -109,9 +109,7 @@ function remembering<T>(parse: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>()
   return text => {
     const found = known.get(text)
-    // Stryker disable next-line ConditionalExpression: parsing again gives the same.
     if (found !== undefined) return found
-    // Stryker disable next-line ConditionalExpression,EqualityOperator: only the memory depends on it.
     if (known.size === maxRemembered) known.clear()
     const parsed = parse(text)
     known.set(text, parsed)

@@ -42,7 +42,6 @@ export function backendOf(node: { metadata: ObjectMeta; status?: { nodeInfo?: { 
   const label = node.metadata.labels?.[backendLabel]
   const labelled = backendNames.find(name => name === label)
   if (labelled) return labelled
-  // Stryker disable next-line StringLiteral: any text outside the family is the same.
   const osImage = node.status?.nodeInfo?.osImage ?? ''
   const family = /red hat|rhel|centos|rocky|alma|oracle|fedora/i
   if (!family.test(osImage)) return 'netplan'

@@ -75,7 +75,6 @@ export function deviationOf(
   { requested, state, differences }: Comparison,
 ): Deviation {
   const { status = 'Pending', reason, pending, lastChecked, lastConfigured, checkIntervalSeconds } = state ?? {}
-  // Stryker disable next-line ConditionalExpression: without a reason there is no text either.
   const remedy = reason === undefined ? undefined : reasonText(reason)?.remedy
   return {
     providerId,
@@ -100,7 +99,6 @@ function differencesOf(
 ): Deviation['differences'] {
   const different = (field: string, wanted: string | undefined, found: string | undefined) =>
     wanted === undefined || found === undefined || wanted === found ? [] : [{ field, wanted, observed: found }]
-  // Stryker disable next-line ArrayDeclaration: without observed addresses none is missing.
   const present = new Set((observed.addresses ?? []).map(text => canonical(text) ?? text))
   const missing = observed.addresses ? addressesOf(requested).filter(address => !present.has(address)) : []
   return [

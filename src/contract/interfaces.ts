@@ -37,7 +37,6 @@ export interface FieldError {
 }
 
 /** One copy of each name, however many interfaces have it. */
-// Stryker disable next-line ObjectLiteral,ArrowFunction: a name that is made again is equal.
 const names = Array.from({ length: maxInterfaces }, (_, index) => `multinic${index}`)
 
 export function interfaceName(index: number): string {
@@ -64,7 +63,6 @@ export function withoutNames(nic: Interface): Interface {
 
 /** Reports whether two interfaces are the same request. */
 export function equalInterfaces(a: Interface, b: Interface): boolean {
-  // Stryker disable next-line ConditionalExpression: the comparison of the fields finds the same, only later.
   return a === b || fieldNames.every(field => equalJson(a[field], b[field]))
 }
 
@@ -95,7 +93,6 @@ export function completeInterfaces(
 export function areComplete(inputs: readonly WireInterface[]): inputs is CompleteWireInterface[] {
   return inputs.every((input, position) => {
     const { id, name, macAddress } = input
-    // Stryker disable next-line ConditionalExpression: no name is that of an absent index.
     if (id === undefined) return false
     if (name !== interfaceName(id) || parseMac(macAddress) !== macAddress) return false
     if (id <= (inputs[position - 1]?.id ?? -1)) return false

@@ -5,7 +5,6 @@
 /** Truncated, and without characters that move the cursor or change the order of what is shown. */
 export function truncate(text: string, maxLength: number): string {
   // First cut to a bounded length: an escape is longer than its character.
-  // Stryker disable next-line MethodExpression: what is cut here is cut again below.
   const shown = visible(text.slice(0, maxLength))
   if (text.length <= maxLength && shown.length <= maxLength) return shown
   // Half a character is neither shown nor stored.
@@ -14,14 +13,12 @@ export function truncate(text: string, maxLength: number): string {
 
 /** A name that another service gave, on one line and fit to be shown. */
 export function shownName(name: string): string {
-  // Stryker disable next-line ConditionalExpression,EqualityOperator: a fit name also stays as it is on the longer way.
   if (name.length <= maxName && !needsWork.test(name)) return name
   return truncate(name.replace(/\s+/g, ' ').trim(), maxName)
 }
 
 const maxName = 255
 /** Thousands of ports have the names of few networks, and nearly all names are fit as they are. */
-// Stryker disable next-line Regex: what matches more names is only slower, and a test has a name for each alternative.
 const needsWork = /^\s|\s$|\s\s|[^\S ]|[\p{Cc}\p{Cf}\p{Cs}]/u
 
 /** Writes control characters (except line ends and tabs), marks of the writing direction and other invisible ones as escapes. */

@@ -83,7 +83,6 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
     return (
       !config ||
       isResultRecorded(config, metadata.name) ||
-      // Stryker disable next-line OptionalChaining: as above.
       `${config.metadata.generation}` !== metadata.annotations?.[jobAnnotations.generation]
     )
   }
@@ -128,7 +127,6 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
       else queue.delete(key)
     },
     keysToWake(now) {
-      // Stryker disable next-line ConditionalExpression: there is nothing to wake.
       if (!queue.size) return []
       const isStopped = whyStopped(now) !== undefined
       const changed = isStopped !== wasStopped
@@ -145,7 +143,6 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
 
 /** Of the config that the Job changes. */
 function configKeyOf({ metadata }: JobObject): string {
-  // Stryker disable next-line StringLiteral,OptionalChaining: a Job of a rollout has annotations.
   return keyText({ ...metadata, name: metadata.annotations?.[jobAnnotations.config] ?? '' })
 }
 

@@ -52,9 +52,7 @@ export function nextStatus(
     state: update.state,
     nics: `${ready}/${requested.interfaces.length}`,
     conditions: [
-      // Stryker disable next-line ArrayDeclaration: a text is no condition.
       ...nextConditions(before.conditions ?? [], update, generation, at),
-      // Stryker disable next-line ArrayDeclaration: a text is no condition.
       ...warningCondition(before.conditions ?? [], warning, generation, at),
     ],
     interfaceStatuses,
@@ -161,7 +159,6 @@ function nextInterfaces(
   update: StatusUpdate,
   at: string,
 ): InterfaceStatus[] {
-  // Stryker disable next-line ArrayDeclaration: a text is no interface.
   const before = config.status?.interfaceStatuses ?? []
   if (update.checkedAt) return before
   const { report, endedAt } = update.result ?? {}

@@ -106,7 +106,6 @@ function interfacesOf(written: InventoryWrite['config']['interfaces']): WireInte
 /** For the agent: an interface that another object takes over is the same request. */
 function isSameRequest(a: WireInterface | undefined, b: WireInterface | undefined): boolean {
   if (!a || !b) return a === b
-  // Stryker disable next-line ConditionalExpression: equal JSON has equal hashes, and saves to compute them
   if (equalJson(a, b)) return true
   const [before, now] = fromWireInterfaces([a, b]).map(interfaceHash)
   return before === now
@@ -150,7 +149,6 @@ function byKey<T extends Identified>(interfaces: readonly T[] | undefined): Map<
 }
 
 function keyOf({ portId, macAddress }: Identified): string {
-  // Stryker disable next-line MethodExpression,StringLiteral: any one case, and any one text for none
   return portId ?? macAddress?.toLowerCase() ?? ''
 }
 

@@ -55,7 +55,6 @@ async function replaceRange(tx: Tx, write: VerdictWrite, now: () => Date): Promi
   const outdated = [...stored.keys()].filter(vm => differing.has(vm) || !written.has(vm))
   const isChanged = outdated.length + differing.size > 0
   const isNew = await touchConfig(tx, write, now().toISOString(), isChanged)
-  // Stryker disable next-line ConditionalExpression,EqualityOperator: PostgreSQL refuses an empty list, SQLite does not
   if (outdated.length > 0)
     await tx
       .deleteFrom('verdicts')
@@ -161,12 +160,10 @@ function rowsOf({ providerId, config, verdicts }: VerdictWrite): Insertable<Verd
     ]),
   )
   const keyOf = ({ port_id, reason }: VerdictRow) => `${port_id} ${reason}`
-  // Stryker disable next-line EqualityOperator: no two rows of a VM have the same key
   return [...rows.values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
 }
 
 export async function hasConfigs(reader: Reader): Promise<boolean> {
-  // Stryker disable next-line StringLiteral: any name that no other query has
   return (await prepared(reader, 'configs', () => sql`select 1 from openstack_configs limit 1`, {})).length > 0
 }
 
@@ -202,7 +199,6 @@ function verdictFrom(row: Selectable<VerdictRow>): OperatorVerdict {
   }
 }
 
-// Stryker disable next-line StringLiteral: every stored verdict has a provider
 export function positionOf({ providerId = '', config, vm, portId = '', reason }: OperatorVerdict): Position {
   return [providerId, config, vm, portId, reason]
 }

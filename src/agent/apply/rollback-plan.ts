@@ -35,7 +35,6 @@ export function planRollback(units: readonly Unit[], observed: Observed, only?: 
   const restored = historiesByNic(units, only)
     .reverse()
     .map(({ unit, histories }): Unit => {
-      // Stryker disable next-line ConditionalExpression: no device has the ifindex undefined.
       const link = unit.ifindex === undefined ? undefined : sameDevice(observed, unit.ifindex, unit.macAddress)
       const report = (message: string) => conflicts.push(`${unit.name}: ${message}`)
       const [now, before] = statesOf(histories, observed, link, report)
@@ -62,7 +61,6 @@ function historiesByNic(
     for (const change of unit.changes.flatMap(each => [...lossesOf(each), each])) {
       if (only && change.kind !== 'file') continue
       const { key, before, after } = valuesOf(change)
-      // Stryker disable next-line StringLiteral: any text that is no NIC.
       const id = `${outlivesDevice(change.kind) ? '' : nicKey} ${change.kind} ${key}`
       const history = known.get(id)
       if (history) history.values.push(after)
@@ -121,7 +119,6 @@ function statesOf(
   reportConflict: (message: string) => void,
 ): [now: NicState, before: NicState] {
   const current = currentValues(observed, link)
-  // Stryker disable next-line StringLiteral: any text but `other`.
   const manager = observed.managers[link?.ifindex ?? 0] ?? 'none'
   const up = link?.up === true
   const [now, before] = [emptyState(up), emptyState(up)]
@@ -148,13 +145,10 @@ function statesOf(
 }
 
 function emptyState(up: boolean): NicState {
-  // Stryker disable next-line StringLiteral: what both states have makes no change.
   const device = { up, name: '', mtu: 0, manager: 'none' } as const
-  // Stryker disable next-line ArrayDeclaration: as above.
   return { ...device, addresses: [], routes: [], rules: [], nft: {}, altnames: [], sysctls: {}, files: {} }
 }
 
-// Stryker disable OptionalChaining: without a device, only rules, files and one sysctl are asked for.
 function currentValues(observed: Observed, link: Link | undefined): (kind: Change['kind'], key: string) => unknown {
   return (kind, key) => {
     switch (kind) {
@@ -191,7 +185,6 @@ function currentValues(observed: Observed, link: Link | undefined): (kind: Chang
     }
   }
 }
-// Stryker restore OptionalChaining
 
 /** The remaining lifetime of a leased address and the metric of its route do not count. */
 function isSame(kind: Change['kind'], a: unknown, b: unknown): boolean {
@@ -226,7 +219,6 @@ function put(state: NicState, kind: Change['kind'], key: string, value: unknown)
       state.manager = value as NicState['manager']
       break
     case 'sysctl':
-      // Stryker disable next-line ConditionalExpression: undefined is no change either.
       if (value !== undefined) state.sysctls[key] = value as string
       break
     case 'file':

@@ -32,11 +32,8 @@ export function filesFor(
   const { directories } = observed
   const last = known.get(nic)
   const byManager = isReadByNetworkManager(backend, observed)
-  const isSame =
-    // Stryker disable next-line ConditionalExpression: rendered again, they are the same.
-    last?.backend === backend && last.byManager === byManager && last.paths === paths
+  const isSame = last?.backend === backend && last.byManager === byManager && last.paths === paths
   const files = isSame ? last.files : render({ backend, byManager }, nic, paths)
-  // Stryker disable next-line ObjectLiteral: as above.
   known.set(nic, { backend, byManager, paths, files })
   return Object.fromEntries(
     files

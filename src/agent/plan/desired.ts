@@ -34,7 +34,6 @@ export function desiredNics(
   slots: ReadonlyMap<string, number> = new Map(),
 ): DesiredNic[] {
   const sorted = [...interfaces].sort((a, b) => a.index - b.index)
-  // Stryker disable next-line ArrayDeclaration: the contract accepts only addresses that can be read.
   const cidrsOf = (nic: Interface) => addressesOf(nic).flatMap(text => parseCidr(text) ?? [])
   const requested = sorted.map(nic => ({ nic, cidrs: cidrsOf(nic) }))
   const targets = lookupTargets(sorted, node.addresses)
@@ -59,7 +58,6 @@ export function desiredNics(
       : { ...base, routes: [], rules: [], onlyBound: [], marked: unmarked(nic.name, slot) }
   })
   return nics.map(nic => {
-    // Stryker disable next-line ArrayDeclaration: every NIC has a list of targets.
     const wanted = settings.policyRouting ? (targets.get(nic.index) ?? []) : []
     return { ...nic, lookups: expectedLookups(nic, nics, wanted, node) }
   })
@@ -143,7 +141,6 @@ function mainRoutes(
 
 /** The kernel limits altnames to 127 characters; only characters that need no quoting are used. */
 export function altnameOf(portId: string | undefined): string | undefined {
-  // Stryker disable next-line ConditionalExpression: without a port, both cases are undefined.
   return portId !== undefined && /^[A-Za-z0-9][A-Za-z0-9._-]{0,126}$/.test(portId) ? portId : undefined
 }
 

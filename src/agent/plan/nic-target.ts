@@ -44,7 +44,6 @@ export function targetOf(
   owned: OwnedNic | undefined,
   { input: { paths, observed, settings }, backend }: TargetInput,
 ): NicState {
-  // Stryker disable next-line ArrayDeclaration: a text is no address.
   const ours = new Set([...nic.addresses.map(address => address.cidr), ...(owned?.record?.addresses ?? [])])
   const foreign = now.addresses.filter(
     address =>
@@ -58,7 +57,6 @@ export function targetOf(
     mac: nic.macAddress,
     table: nic.table,
     marked: nic.marked,
-    // Stryker disable next-line ConditionalExpression: JSON has no undefined.
     ...(nic.portId === undefined ? {} : { portId: nic.portId }),
     addresses: nic.addresses.map(address => address.cidr),
     rules: nic.rules.map(ruleText),

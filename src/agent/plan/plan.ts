@@ -135,17 +135,14 @@ export function planRun(input: PlanInput): Plan {
   // The networks of a refused NIC are networks of the node.
   const isSame = allowed.length === candidates.length
   const networks = isSame ? allNetworks : networksBeside(allowed)
-  // Stryker disable next-line ConditionalExpression: it only saves to derive the same again.
   const desired = isSame ? allDesired : desiredOf(allowed, networks)
   const desiredRules = new Set(desired.flatMap(nic => nic.rules.map(ruleText)))
   const accepted = desired.flatMap((nic): Accepted[] => {
-    // Stryker disable next-line OptionalChaining: each desired NIC is that of an allowed candidate.
     const link = allowed.find(({ requested }) => requested.index === nic.index)?.link
     const { rules } = ownedNicOf(owned, nic) ?? {}
     const isStale = (rule: RuleSpec) =>
       rules !== undefined && !desiredRules.has(ruleText(rule)) && namesRule(rules, rule)
     const named = link && hasMacAltname(link) ? { ...nic, macAltname: true as const } : nic
-    // Stryker disable next-line ArrayDeclaration: as above.
     return link ? [{ nic: named, link, isStale }] : []
   })
 
@@ -162,7 +159,6 @@ export function planRun(input: PlanInput): Plan {
     },
   )
   const units =
-    // Stryker disable next-line ConditionalExpression,StringLiteral: every NIC is refused then.
     backend.kind === 'unknown' ? [] : planUnits(accepted, { input, owned, afterRemovals, backend: backend.kind })
   const shared = stopsAll(input) ? [] : planNodeRouting(node, observed, paths)
   return {
@@ -224,7 +220,6 @@ function allowedOf(
     const nic = desired.find(entry => entry.index === requested.index)
     const refusal = nic && runGuards(nic, link, guardInput, ownedNicOf(owned, requested))
     if (refusal) refused.set(requested.index, refusal)
-    // Stryker disable next-line ConditionalExpression: every candidate is a desired NIC.
     return nic !== undefined && !refused.has(requested.index)
   })
   for (;;) {
@@ -258,7 +253,6 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
   // Two NICs whose records have the same index would both remove its files.
   const dependent = accepted.some(({ nic }) => {
     const owned = ownedNicOf(unitInput.owned, nic)
-    // Stryker disable next-line ConditionalExpression: without a need, a prediction only takes time.
     return owned !== undefined && owned.index !== nic.index
   })
   const units: Unit[] = []
@@ -289,7 +283,6 @@ function planUnits(accepted: readonly Accepted[], unitInput: UnitInput): Unit[] 
       changes: withHandOver(changes, target.files, loaded),
     }
     units.push(unit)
-    // Stryker disable next-line ConditionalExpression: as above.
     if (dependent) before = predictState(before, [unit])
   }
   return groupRenames(insertTemporaryNames(units))
@@ -305,18 +298,14 @@ function scopeOf(
   const ownRules = new Set(nic.rules.map(ruleText))
   const staleIndex = owned !== undefined && !indexes.has(owned.index) ? owned.index : undefined
   return {
-    // Stryker disable next-line ArrayDeclaration: a text is no table.
     tables: new Set([nic.table, ...(owned?.tables ?? [])]),
     // An identical rule of someone else is adopted.
     rule: rule => ownRules.has(ruleText(rule)) || isStale(rule),
-    // Stryker disable next-line ArrayDeclaration: no route has that text.
     mainRoutes: new Set([...mainRoutesOf(nic), ...(owned?.record?.mainRoutes ?? [])]),
     altnames: new Set([nic.altname, altnameOf(owned?.record?.portId)]),
-    // Stryker disable next-line ArrayDeclaration: a text is no address.
     addresses: new Set([...nic.addresses.map(({ cidr }) => cidr), ...(owned?.record?.addresses ?? [])]),
     files: [
       ...filesOfIndex(paths, nic.index),
-      // Stryker disable next-line ConditionalExpression,ArrayDeclaration: no file has such a path.
       ...(staleIndex === undefined ? [] : filesOfIndex(paths, staleIndex)),
       recordPath(paths, nic.macAddress),
     ],

@@ -165,7 +165,6 @@ function upperDevices(
   { observed }: GuardInput,
   owned: OwnedNic | undefined,
 ): Refusal | undefined {
-  // Stryker disable next-line ConditionalExpression: undefined is not smaller either.
   const disturbed = !owned || link.name !== nic.name || (nic.mtu !== undefined && nic.mtu < link.mtu)
   return disturbed ? hasUpperDevices(link, observed) : undefined
 }
@@ -240,7 +239,6 @@ function isRouteOfAddress(route: ObservedRoute, cidrs: ReadonlySet<string>): boo
   if (isLinkLocal(route)) return true
   return [...cidrs].some(cidr => {
     const [address, destination] = [parseCidr(cidr), parseCidr(route.destination)]
-    // Stryker disable next-line ConditionalExpression,LogicalOperator: a NIC with a default route is refused before.
     return address && destination && address.prefix === destination.prefix && overlaps(address, destination)
   })
 }
@@ -306,7 +304,6 @@ function addressInUse(nic: DesiredNic, { observed, ours }: GuardInput): Refusal 
   const hosts = new Set(nic.addresses.map(address => hostPart(address.cidr)))
   const address = observed.addresses.find(entry => !ours.has(entry.ifindex) && hosts.has(hostPart(entry.cidr)))
   if (!address) return undefined
-  // Stryker disable next-line OptionalChaining: the device of an address exists.
   const device = linkByIndex(observed, address.ifindex)?.name
   return { reason: 'AddressConflict', message: `${device} on this node already has ${address.cidr}` }
 }
@@ -323,7 +320,6 @@ function addressNeeded(
 }
 
 function mtuNotSupported(nic: DesiredNic, link: Link): Refusal | undefined {
-  // Stryker disable next-line ConditionalExpression: undefined is neither larger nor smaller.
   if (nic.mtu === undefined) return undefined
   if (link.maxMtu > 0 && nic.mtu > link.maxMtu)
     return { reason: 'MtuTooLarge', message: `MTU ${nic.mtu} exceeds the maximum of ${link.name}, ${link.maxMtu}` }

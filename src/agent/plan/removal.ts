@@ -102,7 +102,6 @@ function isConfigured(nic: OwnedNic, link: Link, { observed }: RemovalInput): bo
 
 /** For devices that are stacked on the NIC. */
 function isDisturbing(change: Change): boolean {
-  // Stryker disable next-line EqualityOperator: no change keeps the MTU.
   if (change.kind === 'mtu') return change.to < change.from
   // A removal never sets a link up.
   return change.kind === 'name' || change.kind === 'link'
@@ -188,7 +187,6 @@ function scopeOf(index: number, macAddress: string, input: RemovalInput): NicSco
     rule: rule => namesRule(rules, rule),
     altnames: new Set([altnameOf(nic?.record?.portId)]),
     addresses: new Set(nic?.record?.addresses),
-    // Stryker disable next-line ConditionalExpression,StringLiteral: no record is that of an empty MAC address.
     files: macAddress === '' ? files : [...files, recordPath(paths, macAddress)],
   }
 }

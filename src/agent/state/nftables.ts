@@ -134,7 +134,6 @@ function hex8(value: number): string {
 
 function element(cidr: string, family: Family): string {
   const suffix = `/${bitsOf(family)}`
-  // Stryker disable next-line ConditionalExpression: sources are parsed already.
   return parseCidr(cidr) && cidr.endsWith(suffix) ? cidr.slice(0, -suffix.length) : cidr
 }
 

@@ -24,7 +24,6 @@ export function differences(
   nic: DesiredNic,
   ifindex: number,
   observed: Observed,
-  // Stryker disable next-line ArrowFunction: undefined is false too.
   isStale: (rule: RuleSpec) => boolean = () => false,
 ): Difference[] {
   const link = linkByIndex(observed, ifindex)

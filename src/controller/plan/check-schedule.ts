@@ -34,6 +34,5 @@ export function checkRetryDelay(uid: string): number {
 }
 
 function offsetOf(uid: string, withinMs: number): number {
-  // Stryker disable next-line MethodExpression: more digits give another number in the same range.
   return Number.parseInt(hashOf(uid).slice(0, 8), 16) % withinMs
 }

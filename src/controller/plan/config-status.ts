@@ -50,7 +50,6 @@ export function isCheckable(config: NodeConfig): boolean {
 
 /** A Configured node whose spec changed only in what the agent does not get, such as names. */
 export function hasOnlyNewNames(config: NodeConfig, { interfaces, specHash }: Requested): boolean {
-  // Stryker disable next-line ArrayDeclaration: a text is no interface.
   const { state, observedSpecHash, interfaceStatuses = [] } = config.status ?? {}
   if (isCurrent(config) || state !== 'Configured') return false
   if (observedSpecHash !== (config.spec.specHash || specHash)) return false
@@ -67,7 +66,6 @@ export function hasOnlyNewNames(config: NodeConfig, { interfaces, specHash }: Re
 /** Every interface that failed was refused: the same attempt would fail again. */
 export function isRefused(nics: readonly { status?: string | undefined; reason?: string | undefined }[]): boolean {
   const failed = nics.filter(({ status }) => status === 'Failed')
-  // Stryker disable next-line StringLiteral: no text of that kind is a refusal.
   return failed.length > 0 && failed.every(({ reason = '' }) => isRefusal(reason))
 }
 

@@ -11,7 +11,6 @@ import type { Requested } from './requested.ts'
 /** For a status of the current spec. An entry of a MultiNicBizConfig has only some parts. */
 export function isConsistent(config: NodeConfig, { interfaces, specHash }: Pick<Requested, 'interfaces' | 'specHash'>) {
   if (isLegacyEntry(config)) return true
-  // Stryker disable next-line ArrayDeclaration: a text is no interface.
   const { state, nics, observedSpecHash, interfaceStatuses = [] } = config.status ?? {}
   const found = interfaces.flatMap(
     nic => interfaceStatuses.find(({ id, macAddress }) => id === nic.index && macAddress === nic.macAddress) ?? [],

@@ -25,7 +25,6 @@ import { type Plan, pending, type Reason } from './step.ts'
 
 export function planDeletion(observed: Observed): Plan {
   const { config, node, otherMachine, twins, now, policy } = observed
-  // Stryker disable next-line StringLiteral,ArrayDeclaration: an object that is deleted has a time, and no finalizer has that name.
   const { annotations, deletionTimestamp = '', finalizers = [], uid } = config.metadata
   const { nodeName } = config.spec
   if (!finalizers.includes(nodeConfigFinalizer)) return { steps: [] }

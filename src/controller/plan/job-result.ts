@@ -88,7 +88,6 @@ function failed(observed: Observed, job: AgentJob, reason: Reason, message: stri
 /** A check that left no report says nothing about the node. The age of its last observation shows it. */
 function keepState({ config: { status = {} } }: Observed, job: AgentJob): Plan {
   const ready = readyOf({ status })
-  // Stryker disable next-line StringLiteral: a node is checked after it got a state.
   const { state = 'Pending', failedAttempts = 0 } = status
   const { reason = 'ReportMissing', message = '' } = ready ?? {}
   return {

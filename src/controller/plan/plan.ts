@@ -103,10 +103,8 @@ function decide(observed: Observed): Plan {
     // A drift check that cannot run now says nothing about the node.
     const cannotRun = running || paused || !node.reachable || observed.checkLimitReached
     if ((!next.first && cannotRun) || (next.rate && observed.checkRateReached))
-      // Stryker disable next-line StringLiteral: the API server sets it.
       return keepSettled(observed, checkRetryDelay(config.metadata.uid ?? ''))
   } else if (next.rate && observed.retryRateReached && !paused) return keepSettled(observed, retryLimitMs)
-  // Stryker disable next-line ConditionalExpression: only an apply belongs to a rollout of the agent.
   if (next.action === 'apply' && next.agentRollout !== undefined) {
     const plan = waitForAgentRollout(observed, next.agentRollout, paused, running)
     if (plan) return plan
@@ -142,7 +140,6 @@ function waitForAgentRollout(
   })
   if (paused) return wait('Paused', paused)
   if (running) return wait('PreviousJobRunning', `${running.name} must end before the next agent starts`)
-  // Stryker disable next-line OptionalChaining: without a node there is no next action.
   if (node?.reachable === false) return wait('NodeUnreachable', unreachableMessage(node))
   if (rollout.available) return undefined
   return { ...wait(slotReason(rollout), rollout.message), queued: true }
@@ -201,7 +198,6 @@ function nextAction(observed: Observed, node: NodeFacts, requested: Requested): 
   const takesSlot = byGo || wasConfigured(config) || readyReasonOf(config) === 'Drifted'
   const recordedAt = status.lastProcessed ? Date.parse(status.lastProcessed) : undefined
   // A time in the future comes from a clock that was set back since: ignore it.
-  // Stryker disable next-line ConditionalExpression: undefined is not greater either.
   const processedAt = recordedAt !== undefined && recordedAt > now ? undefined : recordedAt
   const elapsed = processedAt === undefined ? Number.POSITIVE_INFINITY : now - processedAt
   const reason = readyReasonOf(config)
@@ -221,10 +217,8 @@ function nextAction(observed: Observed, node: NodeFacts, requested: Requested): 
     if (isRestored || annotations[nodeConfigAnnotations.check] !== undefined)
       return { ...check, number: nextAttempt(observed, node, requested, 'check') }
     const { checkIntervalMs, agentRollout } = observed
-    // Stryker disable next-line ConditionalExpression: without a request no agent is due.
     if (agentRollout !== undefined && isAgentDue(observed)) return { action: 'apply', takesSlot: true, agentRollout }
     if (checkIntervalMs === undefined) return { action: 'none' }
-    // Stryker disable next-line StringLiteral: the API server sets it.
     const { number, due, nextMs } = checkRound(metadata.uid ?? '', checkIntervalMs, now, processedAt)
     return due ? { ...check, number, rate: 'check' } : { action: 'none', requeueAfterMs: nextMs }
   }
@@ -239,7 +233,6 @@ function nextAction(observed: Observed, node: NodeFacts, requested: Requested): 
     const isOtherAgent = status.agentHash !== undefined && status.agentHash !== agentHash
     if (isOtherAgent) return { action: 'apply', takesSlot, retry: true }
     if (isEdited) return { action: 'apply', takesSlot, retry: true, rate: 'retry' }
-    // Stryker disable next-line ArrayDeclaration: a text is no interface that failed.
     if (status.nextAttempt === undefined && isRefused(status.interfaceStatuses ?? [])) return { action: 'none' }
     const delay = failureDelay(failedAttemptsOf(config))
     return elapsed >= delay

@@ -11,7 +11,6 @@ import type { Port, Subnet } from '../cloud.ts'
 export function pairsBeyond(port: Port, subnets: readonly Pick<Subnet, 'cidr'>[]): string[] {
   const pairs = port.portSecurity?.allowedAddressPairs ?? []
   // Most ports have none, and there may be a hundred thousand ports.
-  // Stryker disable next-line ConditionalExpression: it only saves work.
   if (pairs.length === 0) return []
   const own = subnets.flatMap(({ cidr }) => parseCidr(cidr) ?? [])
   const fixed = canonicalNetworks(port.addresses.map(({ address }) => address))

@@ -102,12 +102,10 @@ export function planNodes(state: Observed): Plan {
     nodes,
     verdicts,
     missingPorts: delivered.filter(({ outcome }) => outcome.action === 'check').map(toMissingPort),
-    // Stryker disable next-line ArrayDeclaration: a VM that is checked has an ID
     uncheckedVms: [...new Set(unchecked.flatMap(({ vmId }) => vmId ?? []))],
     removalsOnHold: [...onHold].map(removalText),
     moves,
     down: downPorts(nodes, observed),
-    // Stryker disable next-line ArrayDeclaration: these are verdicts on ports
     waiting: verdicts.filter(({ reason }) => notReadyYet.has(reason)).flatMap(({ portId }) => portId ?? []),
   }
 }
@@ -169,11 +167,9 @@ function draftOf(
       why.push(`${nic.name} (port ${identityOf(nic)}) is removed: ${outcome.why}`)
       return []
     }
-    // Stryker disable next-line ConditionalExpression: only an interface that is kept has a port
     const port = outcome.action === 'keep' && observed ? outcome.port : undefined
     return [port && observed ? updateOf(nic, port, observed) : unchanged(nic)]
   })
-  // Stryker disable next-line OptionalChaining: every draft has an interface
   return { nodeName: node.nodeName, instanceId: own[0]?.vmId ?? '', delivered: node, ...possibleUpdates(updates), why }
 }
 
@@ -204,12 +200,9 @@ function selectNewPorts(
     )
     if ('reason' in name)
       return [...refused, ...candidates.map(({ port }): Verdict => ({ portId: port.id, vm: vmId, ...name }))]
-    // Stryker disable next-line ConditionalExpression: it only saves work on thousands of VMs
     if (candidates.length === 0) return refused
     const draft = drafts.get(name.node) ?? newDraft(name.node, vmId, byName.get(name.node))
-    // Stryker disable next-line ArrayDeclaration: only indexes count
     const inMove = observed.renumber?.nodeName === name.node ? numbersIn(observed.renumber) : []
-    // Stryker disable next-line ArrayDeclaration: only indexes count
     const unavailable = new Set([...(reserved.get(vmId) ?? []), ...inMove])
     const former = new Map([...(formerIndexes.get(vmId) ?? []), ...removedIndexes(draft, vmId)])
     const verdicts = addPorts(draft, vmId, candidates, { reserved: unavailable, formerIndexes: former }, observed)
@@ -337,7 +330,6 @@ function toNodePlan(draft: Draft, serverName?: string): NodePlan {
   const once = () => ({ once: onceText(interfaces, delivered.generation) })
   if (!isEqual || delivered.isUnconfirmed)
     return { ...node, action: 'send', ...(gainsOnlyPairs(node, delivered) && once()) }
-  // Stryker disable next-line OptionalChaining: equal lists have the same length
   const hasNewAlias = interfaces.some((nic, position) => nic.alias !== delivered.interfaces[position]?.alias)
   return { ...node, action: 'keep', ...(hasNewAlias && once()) }
 }
@@ -369,7 +361,6 @@ function equalLists(a: readonly Interface[], b: readonly Interface[]): boolean {
 function downPorts(nodes: readonly NodePlan[], { ports, source }: Observed): Plan['down'] {
   const down = new Set(ports.filter(port => port.status.toUpperCase() === 'DOWN').map(port => port.id))
   return nodes.flatMap(node =>
-    // Stryker disable next-line StringLiteral: any text that is no port
     node.interfaces.flatMap(({ portId = '', source: selectedBy }) =>
       selectedBy === source && down.has(portId) ? [{ nodeName: node.nodeName, portId }] : [],
     ),

@@ -12,7 +12,6 @@ import type { Refusal } from './verdicts.ts'
 
 export function hasNodeAddress(port: Port, node: Pick<DeliveredNode, 'status'> | undefined): boolean {
   const own = new Set(node?.status?.nodeAddresses?.map(canonical))
-  // Stryker disable next-line ConditionalExpression: it only saves work on the thousands of ports of new nodes
   if (own.size === 0) return false
   return port.addresses.some(({ address }) => own.has(canonical(address)))
 }

@@ -131,7 +131,6 @@ function decideOutcome(
   const check = observed.portChecks.get(identityOf(nic))
   const listed = port ? 'lists the port without an address in a selected subnet' : 'does not list the port on the VM'
   if (check === undefined) return { action: 'check', ...(port && { port }), unconfirmed: `Neutron ${listed}` }
-  // Stryker disable next-line ObjectLiteral,StringLiteral: what is neither removed nor checked is kept
   if (check === 'attached') return { action: 'keep', unconfirmed: `Neutron ${listed}, but a second answer has it` }
   if (check === 'deleted') return { action: 'remove', why: 'its VM was deleted' }
   if (check === 'detached') return { action: 'remove', why: 'it was detached from the VM', evidence: check }
@@ -277,14 +276,12 @@ export function refusalOfRemoval({ nic, outcome }: Pick<DeliveredInterface, 'nic
 }
 
 function evidenceOf(outcome: Outcome): Evidence | undefined {
-  // Stryker disable next-line ConditionalExpression: nothing but a removal has evidence
   return outcome.action === 'remove' ? outcome.evidence : undefined
 }
 
 /** What the status says about a removal on hold. */
 export function removalText({ node, nic, outcome }: Pick<DeliveredInterface, 'node' | 'nic' | 'outcome'>): string {
   const text = `${node.nodeName} ${nic.name} (port ${identityOf(nic)})`
-  // Stryker disable next-line ConditionalExpression: nothing but a removal is on hold
   const isOfMany = outcome.action !== 'remove' || outcome.evidence === 'detached' || outcome.evidence === 'unmatched'
   return truncate(isOfMany ? text : `${text}: ${outcome.why}`, maxRemovalText)
 }
@@ -299,7 +296,6 @@ export function toMissingPort({ vmId = '', nic, outcome }: DeliveredInterface): 
 }
 
 export function vmsById(vms: readonly Vm[]): Map<string, Vm> {
-  // Stryker disable next-line ConditionalExpression: nothing has the ID undefined
   return new Map(vms.flatMap(vm => (vm.id === undefined ? [] : [[vm.id, vm]])))
 }
 
@@ -308,14 +304,12 @@ export function matchNodes({ delivered, vms }: Pick<Observed, 'delivered' | 'vms
   const byName = Map.groupBy(vms, ({ name }) => name && nodeKey(name))
   return delivered.map(node => {
     const named = byName.get(nodeKey(node.nodeName))
-    // Stryker disable next-line OptionalChaining: a list of one has a first
     return { node, vmId: node.instanceId || (named?.length === 1 ? named[0]?.id : undefined) }
   })
 }
 
 /** Node names become object names in lower case, so two names that differ only in case are the same node. */
 export function nodeKey(name: string): string {
-  // Stryker disable next-line MethodExpression: any one case
   return name.toLowerCase()
 }
 

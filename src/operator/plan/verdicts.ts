@@ -83,7 +83,6 @@ export function refusalOfNew(port: Port, rules: SelectionRules): Refusal | undef
 }
 
 /** NaN without a creation time. Neutron may omit the time zone: it is UTC. */
-// Stryker disable next-line StringLiteral: any text that is no time
 function createdAtMs({ createdAt = '' }: Port): number {
   return Date.parse(/T.*[Z+-]/.test(createdAt) ? createdAt : `${createdAt}Z`)
 }

@@ -6,6 +6,7 @@ import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
 import { readSettings, settingsFrom, type Values } from '../contract/setting.ts'
 import { type SettingName, type Settings, settings as schemas, syncSettings } from '../contract/settings.ts'
 import { withoutSlash } from '../contract/url.ts'
+import type { OpenStackSettings } from '../openstack/cloud.ts'
 import type { Environment } from '../runtime/env.ts'
 import { type ProcessSettings, processSettings } from './settings.ts'
 import { configError } from './sync-error.ts'
@@ -19,17 +20,9 @@ export function processSettingsFrom(env: Environment): ProcessSettings {
 /** Where a setting comes from. Credentials follow it. */
 export type Origin = 'object' | 'environment' | 'default'
 
-export interface SyncSettings {
+export interface SyncSettings extends OpenStackSettings {
   /** Empty for an object that needs no Contrabass. */
   contrabassEndpoint: string
-  contrabassTimeoutMs: number
-  contrabassInsecureTLS: boolean
-  openstackTimeoutMs: number
-  openstackInsecureTLS: boolean
-  neutronEndpoint?: string
-  novaEndpoint?: string
-  endpointInterface: string
-  endpointRegion: string
   nodeNameMetadataKey: string
   allowedStatuses: string[]
   baseline: string

@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { after, suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ipWrapper } from '../../../test/rigs/host/ip-wrapper.ts'
 import {
   kernelState,
@@ -373,29 +372,4 @@ suite('agent', { concurrency: 3 }, () => {
       const copies = readdirSync(vm.path(backup)).map(name => name.replace(/\.\d{8}T\d{6}Z$/, ''))
       for (const name of names) assert.ok(copies.includes(name), copies.join())
     })
-
-  test('the next run rolls back a run that was killed between journal and commit, and then continues', async () => {
-    const vm = await node({ nics: 2 })
-    const [a, b] = vm.nics
-    assert.ok(a && b)
-    const untouched = { ...kernelState(vm), files: diskOf(vm) }
-    const interfaces = [requestedInterface(a, 0), requestedInterface(b, 1)]
-    const journal = vm.path('var/lib/multinic/journal')
-    const entries = () => (existsSync(journal) ? readdirSync(journal) : [])
-    let hit = 0
-    for (let attempt = 0; attempt < 40 && hit < 3; attempt++) {
-      const run = vm.start({ interfaces })
-      await eventually(() => assert.ok(entries().length > 0), { within: 60_000, every: 0 })
-      await sleep(attempt % 8)
-      process.kill(run.pid, 'SIGKILL')
-      await run.done
-      if (entries().some(name => /^\d+\.json$/.test(name))) hit++
-      const clean = await vm.agent({ mode: 'cleanup', interfaces: [] })
-      assert.equal(clean.report?.verdict, 'Removed', clean.log)
-      assert.deepEqual({ ...kernelState(vm), files: diskOf(vm, path => !path.includes('backup')) }, untouched)
-    }
-    assert.ok(hit > 0, 'no run was killed between journal and commit')
-    const ran = await vm.agent({ interfaces })
-    assert.equal(ran.report?.verdict, 'Configured', ran.log)
-  })
 })

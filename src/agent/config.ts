@@ -3,12 +3,10 @@
  */
 import { canonical } from '../contract/address.ts'
 import { type AgentValues, agentSettings, type ProbeSettings } from '../contract/agent-settings.ts'
+import { type Backend, backendNames } from '../contract/backend.ts'
 import type { FieldError } from '../contract/interfaces.ts'
 import { integer, matching, oneOf, readSettings } from '../contract/setting.ts'
 import type { Environment } from '../runtime/env.ts'
-
-export const backends = ['netplan', 'networkmanager', 'ifcfg'] as const
-export type BackendKind = (typeof backends)[number]
 
 export interface Settings {
   policyRouting: boolean
@@ -23,7 +21,7 @@ export interface Settings {
   allowUp: boolean
   /** What happens to a NIC that DHCP or router advertisements configured first: taken over, or refused. */
   takeover: AgentValues['NETWORK_TAKEOVER']
-  backend?: BackendKind
+  backend?: Backend
   /** An address, or a host name that is not resolved yet. */
   apiServer?: string
   apiPort: number
@@ -38,7 +36,7 @@ export interface Settings {
 
 /** Of one Job: the controller and Kubernetes set them. */
 const jobSettings = {
-  MULTINIC_BACKEND: { read: oneOf(...backends) },
+  MULTINIC_BACKEND: { read: oneOf(...backendNames) },
   // Some clouds set a host name instead of the address.
   KUBERNETES_SERVICE_HOST: {
     read: matching(value => /^[A-Za-z0-9.:_-]{1,253}$/.test(value), 'must be an address or a host name'),

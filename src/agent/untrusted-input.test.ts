@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { backendNames } from '../contract/backend.ts'
 import { toWireInterface, type WireInterface } from '../contract/interfaces.ts'
 import { filesOfIndex } from './backends/owned.ts'
-import { backends } from './config.ts'
 import { parseInput } from './input.ts'
 import { hostPaths } from './paths.ts'
 import { planRun } from './plan/plan.ts'
@@ -74,7 +74,7 @@ function changesOf(nic: object): Change[] | undefined {
     return undefined
   }
   const observed = aNode(1, { directories: Object.values(hostPaths) })
-  return backends.flatMap(backend =>
+  return backendNames.flatMap(backend =>
     planRun({
       interfaces: request.interfaces,
       nodeAddresses: [],

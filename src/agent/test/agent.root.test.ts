@@ -324,8 +324,7 @@ suite('agent', { concurrency: 3 }, () => {
 
   test('a run that gets SIGTERM while applying completes the changes', async () => {
     const vm = await node({ nics: 1 })
-    const [a] = vm.nics
-    assert.ok(a)
+    const a = vm.nics[0] ?? assert.fail('no NIC')
     // Probing a gateway that does not reply keeps the run between journal and commit.
     vm.fabricIp('address', 'del', `${a.gateway}/24`, 'dev', 'br1')
     const run = vm.start({ interfaces: [requestedInterface(a, 0)] }, { NETWORK_PROBE_TIMEOUT: '2s' })

@@ -18,7 +18,6 @@ import { literalsIn, regexpsIn, riskOf } from './regexps.ts'
 
 /** Patterns that look dangerous, and why they are not. */
 const harmless: Record<string, string> = {
-  '^\\s*@(.*?)\\s*(?:(==|!=|<=|>=|<|>)\\s*(.+?))?\\s*$': 'a path of a CRD column, in the sandbox',
   '[-.]*\\.[-.]*': 'a name of at most 253 characters',
   '[._-]+$': 'a name that is cut to 253 characters',
   '[.;\\s]+$': 'a message of our own agent, at most 4,096 bytes',

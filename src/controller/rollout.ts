@@ -41,6 +41,7 @@ export interface RolloutLimits {
   failureBudget: Amount
 }
 
+/** A check changes nothing, so the limits of changes do not count for it. */
 const maxChecks = 10
 
 export function createRollout(caches: Caches, latest: LatestState, limits: RolloutLimits): Rollout {
@@ -116,9 +117,7 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
       return { available: free > ahead, message: waitMessage(max, lostConfigs(now).size) }
     },
     checkLimitReached() {
-      // A check changes nothing: it also runs while no node may change.
-      const atMost = Math.max(1, Math.min(maxChecks, amountOf(limits.maxUnavailable, caches.nodes.list().length, 1)))
-      return latest.rolloutJobs('check').length + reservedFor('check') >= atMost
+      return latest.rolloutJobs('check').length + reservedFor('check') >= maxChecks
     },
     reserve: (key, kind) => void reserved.set(key, kind),
     release: key => void reserved.delete(key),

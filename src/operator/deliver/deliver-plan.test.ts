@@ -178,6 +178,32 @@ test('what an earlier attempt delivered is not lost by the next one', async () =
   assert.deepEqual([...result.changed.keys()].sort(), ['worker-1', 'worker-2'])
 })
 
+test('a node that an earlier attempt delivered has the generation that the cluster reports', async () => {
+  const state = observed({ vms: [vm1, vm2], ports: [aPort(1), aPort(2, { serverId: 'vm-2' })] })
+  const delivered = aNode([aNic(2, 0)], { nodeName: 'worker-2', instanceId: 'vm-2', specHash: 'worker-2' })
+  const viola = await aViola([], ({ nodeName }, attempt) =>
+    nodeName === 'worker-1' && attempt === 1 ? { action: 'conflict' } : { action: 'created', specHash: nodeName },
+  )
+  viola.stored.set('worker-2', delivered)
+  const result = await deliverPlan(optionsFor(viola, state))
+  const generations = result.nodes.map(({ node }) => [node.nodeName, node.generation])
+  assert.deepEqual(generations.sort(), [
+    ['worker-1', 1],
+    ['worker-2', 1],
+  ])
+})
+
+test('a node that fails at first, and is delivered after the conflict of another one, did not fail', async () => {
+  const state = observed({ vms: [vm1, vm2], ports: [aPort(1), aPort(2, { serverId: 'vm-2' })] })
+  const viola = await aViola([], ({ nodeName }, attempt) => {
+    if (attempt > 1) return { action: 'created', specHash: nodeName }
+    return { action: nodeName === 'worker-1' ? 'conflict' : 'failed', message: 'busy' }
+  })
+  const { delivery } = await deliverPlan(optionsFor(viola, state))
+  assert.deepEqual([...delivery.accepted.keys()].sort(), ['worker-1', 'worker-2'])
+  assert.deepEqual([delivery.failures.size, delivery.conflicts.size], [0, 0])
+})
+
 test('a conflict about what another operator has delivered by now is none', async () => {
   const viola = await aViola([{ ...one, specHash: 'newer', interfaces: planNodes(growing).nodes[0]?.interfaces ?? [] }])
   const result = await deliverPlan(optionsFor(viola, growing))

@@ -124,6 +124,9 @@ function noteSent({ deps, providerId }: DeliverOptions, nodes: readonly NodePlan
 function add(total: Attempts, delivery: Delivery, nodes: readonly NodePlan[]): void {
   for (const [node, result] of delivery.accepted) total.delivery.accepted.set(node, result)
   for (const node of delivery.removed) total.delivery.removed.add(node)
+  // What failed in an earlier attempt was sent again.
+  for (const { nodeName } of nodes)
+    for (const failed of [total.delivery.failures, total.delivery.refused]) failed.delete(nodeName)
   for (const [node, message] of delivery.failures) total.delivery.failures.set(node, message)
   for (const [node, message] of delivery.refused) total.delivery.refused.set(node, message)
   total.delivery.conflicts = delivery.conflicts
@@ -155,13 +158,16 @@ function nodesAfter({ plan, observed, cluster, delivery, changed }: Attempts): D
     const before = delivered.get(nodeName)
     if (!changed.has(nodeName)) return before ? [{ node: before, plan: planned }] : []
     const specHash = delivery.accepted.get(nodeName)?.specHash ?? ''
+    const generation = before?.generation ?? 0
+    // The cluster was read again after an earlier attempt delivered the node.
+    const isRead = before !== undefined && specHash !== '' && before.specHash === specHash
     return [
       {
         node: {
           ...{ nodeName, instanceId, specHash, interfaces },
           ...(instanceName !== undefined && { instanceName }),
           ...(providerName !== undefined && { providerName }),
-          generation: (before?.generation ?? 0) + 1,
+          generation: isRead ? generation : generation + 1,
           ...(before?.status && { status: before.status }),
         },
         plan: planned,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { applyMergePatch, equalJson, mergePatch } from './json.ts'
 
@@ -15,11 +16,15 @@ const pairs: [a: unknown, b: unknown, equal: boolean][] = [
   [[1], [1, 2], false],
   [[], {}, false],
   [undefined, null, false],
+  [new Map([['a', { b: 1 }]]), new Map([['a', { b: 1 }]]), true],
+  [new Map([['a', { b: 1 }]]), new Map([['a', { b: 2 }]]), false],
+  [{ a: new Set(['b']) }, { a: new Set(['c']) }, false],
+  [new Map(), {}, false],
   [{ a: { b: false } }, { a: { b: true } }, false],
 ]
 
 for (const [a, b, equal] of pairs)
-  test(`${JSON.stringify(a)} and ${JSON.stringify(b)} are ${equal ? 'equal' : 'different'}`, () => {
+  test(`${inspect(a)} and ${inspect(b)} are ${equal ? 'equal' : 'different'}`, () => {
     assert.equal(equalJson(a, b), equal)
     assert.equal(equalJson(b, a), equal)
   })

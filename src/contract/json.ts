@@ -1,7 +1,7 @@
 /**
  * Equality of JSON documents and JSON merge patches (RFC 7396). Free of dependencies.
  *
- * A key whose value is undefined counts as absent. Only own keys count, so `__proto__` and `constructor` are plain keys.
+ * A key whose value is undefined counts as absent. Maps and Sets are equal with equal entries in the same order. Only own keys count, so `__proto__` and `constructor` are plain keys.
  */
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -11,6 +11,8 @@ export function equalJson(a: unknown, b: unknown): boolean {
   if (Array.isArray(a))
     return Array.isArray(b) && a.length === b.length && a.every((item, index) => equalJson(item, b[index]))
   if (!isJsonObject(a) || !isJsonObject(b)) return false
+  // They have no keys of their own: two of them would always be equal.
+  if (isCollection(a) || isCollection(b)) return isCollection(a) && isCollection(b) && equalJson([...a], [...b])
   // Without lists of the keys: a sync compares thousands of objects.
   for (const key in a) if (!equalJson(ownValue(a, key), ownValue(b, key))) return false
   for (const key in b) if (ownValue(a, key) === undefined && ownValue(b, key) !== undefined) return false
@@ -41,6 +43,10 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isCollection(value: object): value is Map<unknown, unknown> | Set<unknown> {
+  return value instanceof Map || value instanceof Set
 }
 
 function ownValue(object: JsonObject, key: string): unknown {

@@ -33,6 +33,16 @@ const cases: Record<string, [change: Partial<Observed>, isPlannedAgain: boolean]
   'an interface that the agent refuses as the primary port': [withStatus(interfaceWith('HasNodeAddress')), true],
 }
 
+test('a value that planner.ts does not know yet counts too', () => {
+  const planner = createPlanner()
+  const first = planner.plan('ns/main', before)
+  const changed = Object.assign(structuredClone(before), { added: new Map([['port-1', new Set(['value'])]]) })
+  const second = planner.plan('ns/main', changed)
+  assert.notEqual(second, first)
+  const other = Object.assign(structuredClone(changed), { added: new Map([['port-1', new Set(['other'])]]) })
+  assert.notEqual(planner.plan('ns/main', other), second)
+})
+
 for (const [name, [change, isPlannedAgain]] of Object.entries(cases))
   test(`${name}: ${isPlannedAgain ? 'a new plan' : 'the last plan'}`, () => {
     const planner = createPlanner()

@@ -34,11 +34,11 @@ export function createPlanner(memory: ObjectMemory = createObjectMemory()): Plan
   }
 }
 
-/** Lists that were not read again are the same objects, which compare at once. */
+/** Every value counts but the status of nodes. Lists that were not read again are the same objects, which compare at once. */
 function isUnchanged(a: Observed, b: Observed): boolean {
   if (a.delivered.length !== b.delivered.length) return false
   if (a.delivered.some((node, index) => !isSameNode(node, b.delivered[index]))) return false
-  return equalJson(a.ports, b.ports) && equalJson(withoutLists(a), withoutLists(b))
+  return equalJson({ ...a, delivered: undefined }, { ...b, delivered: undefined })
 }
 
 /** Of the status, only the primary port counts. */
@@ -46,8 +46,4 @@ function isSameNode(a: DeliveredNode, b: DeliveredNode | undefined): boolean {
   if (!b || a === b) return a === b
   const isSameConfig = equalJson({ ...a, status: undefined }, { ...b, status: undefined })
   return isSameConfig && equalJson(primaryPortReport(a), primaryPortReport(b))
-}
-
-function withoutLists({ delivered: _, ports: __, networks, portChecks, deletedVms, ...rest }: Observed): object {
-  return { ...rest, networks: [...networks], portChecks: [...portChecks], deletedVms: [...deletedVms] }
 }

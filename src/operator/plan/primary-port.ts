@@ -10,31 +10,26 @@ import type { Port } from '../cloud.ts'
 import type { DeliveredNode } from './observed-state.ts'
 import type { Refusal } from './verdicts.ts'
 
-export function hasNodeAddress(port: Port, node: Pick<DeliveredNode, 'status'> | undefined): boolean {
-  const own = new Set(node?.status?.nodeAddresses?.map(canonical))
-  if (own.size === 0) return false
-  return port.addresses.some(({ address }) => own.has(canonical(address)))
-}
-
 const refusals: readonly InterfaceReason[] = ['CarriesDefaultRoute', 'HasNodeAddress']
 
-export function isRefusedAsPrimary(
-  { portId, macAddress }: Interface,
-  { status }: Pick<DeliveredNode, 'status'>,
-): boolean {
-  const reported = status?.interfaceStatuses?.find(one =>
-    portId === undefined ? one.macAddress === macAddress : one.portId === portId,
-  )
-  return refusals.some(reason => reason === reported?.reason)
-}
-
-/** What the status of a node says about its primary port. A plan depends on nothing else in a status. */
+/** What the status of a node says about its primary port. A plan reads nothing else of a status. */
 export function primaryPortReport({ status }: Pick<DeliveredNode, 'status'>) {
   const refused = status?.interfaceStatuses?.filter(({ reason }) => refusals.some(one => one === reason)) ?? []
   return {
     nodeAddresses: status?.nodeAddresses ?? [],
     refused: refused.map(({ portId, macAddress }) => ({ portId, macAddress })),
   }
+}
+
+export function hasNodeAddress(port: Port, node: Pick<DeliveredNode, 'status'> | undefined): boolean {
+  const own = new Set(node && primaryPortReport(node).nodeAddresses.map(canonical))
+  if (own.size === 0) return false
+  return port.addresses.some(({ address }) => own.has(canonical(address)))
+}
+
+export function isRefusedAsPrimary({ portId, macAddress }: Interface, node: Pick<DeliveredNode, 'status'>): boolean {
+  const { refused } = primaryPortReport(node)
+  return refused.some(one => (portId === undefined ? one.macAddress === macAddress : one.portId === portId))
 }
 
 export const primaryPort: Refusal = {

@@ -20,6 +20,7 @@ import type { SyncDeps } from '../../src/operator/sync/sync.ts'
 import { createNodeWatch } from '../../src/operator/viola/node-watch.ts'
 import { createStatusWatch } from '../../src/operator/viola/status-watch.ts'
 import { createViolaClients } from '../../src/operator/viola/viola-clients.ts'
+import { createObjectMemory, type ObjectMemory } from '../../src/runtime/object-memory.ts'
 import { silent } from '../../src/telemetry/log.ts'
 import type { OperatorEnvironment } from './environment.ts'
 
@@ -30,6 +31,8 @@ export function scopeOf({ changed }: Hints, snapshot?: Snapshot): Scope {
 
 export interface SyncParts {
   deps: SyncDeps
+  /** As the operator forgets an object that was deleted. */
+  forget(key: string): void
   close(): Promise<void>
 }
 
@@ -37,18 +40,19 @@ export interface Clocks {
   /** Monotonic milliseconds. */
   now: () => number
   date?: () => Date
+  memory?: ObjectMemory
 }
 
 export async function openSyncDeps(
   { cloudState, cloud, violaUrl, caller, kube }: OperatorEnvironment,
-  { now, date = () => new Date() }: Clocks,
+  { now, date = () => new Date(), memory = createObjectMemory() }: Clocks,
 ): Promise<SyncParts> {
   const clouds = createOpenStackClouds({ now })
   const violaClients = createViolaClients({
     store: { list: async () => [], put: async () => {}, remove: async () => {} },
   })
   const env = { CONTRABASS_ENDPOINT: cloud.urls.contrabass, VIOLA_ENDPOINT: violaUrl }
-  const snapshots = createSnapshots(now)
+  const snapshots = createSnapshots(now, memory)
   const deps: SyncDeps = {
     policy: await openPolicy({ env, hosts: [], ownNamespaces: ['multinic-system'], log: silent }),
     sources: () => ({
@@ -58,14 +62,14 @@ export async function openSyncDeps(
     openCloud: (user, object, settings, credentials) =>
       clouds.open({ user, ...cloudAccess(object, settings, credentials) }),
     violaClients,
-    planner: createPlanner(),
-    repeatedReads: createRepeatedReads(now),
+    planner: createPlanner(memory),
+    repeatedReads: createRepeatedReads(now, memory),
     claims: () => [],
     timed: (_, work) => work(),
     now: date,
     locks: createLocks(),
     records: createRecords(undefined, date),
-    deliveries: createDeliveries({ kube, find: () => undefined, records: [] }),
+    deliveries: createDeliveries({ kube, find: () => undefined, records: [], memory }),
     pendingDeletions: createPendingDeletions(date),
     sentOnce: new Map(),
     snapshots,
@@ -84,6 +88,10 @@ export async function openSyncDeps(
   }
   return {
     deps,
+    forget(key) {
+      memory.forget(key)
+      for (const part of [violaClients, clouds, deps.cloudEvents, deps.nodeWatch, deps.statusWatch]) part.forget(key)
+    },
     async close() {
       deps.statusWatch.close()
       await Promise.all([clouds.close(), violaClients.close()])

@@ -9,7 +9,8 @@ import { rollBack } from './apply/rollback.ts'
 import { commitAll, stageAll } from './apply/staging.ts'
 import type { AgentContext } from './context.ts'
 import { observeNode, planNode } from './pass-view.ts'
-import { type DesiredNode, nodeDifferences, nodeGroup } from './plan/node-routing.ts'
+import { nodeDifferences, nodeGroup } from './plan/node-routing.ts'
+import type { Plan } from './plan/plan.ts'
 import type { Change } from './state/change.ts'
 import { summarize } from './state/difference.ts'
 import type { Observed } from './state/observed.ts'
@@ -20,7 +21,7 @@ export async function trimNode(
   observed: Observed,
   failed: ReadonlySet<number>,
   context: AgentContext & { done: Set<Change>; notRestored: string[] },
-): Promise<{ node: DesiredNode; observed: Observed; failures: Failures }> {
+): Promise<{ node: Plan['node']; observed: Observed; failures: Failures }> {
   const { host, paths } = context
   const plan = planNode(observed, context, failed, { keepsOrphans: true })
   const { node } = plan

@@ -144,7 +144,8 @@ function recordOf({ files }: Observed, paths: Paths): NodeRecord | undefined {
  * The changes that bring the node to the desired state, one unit for each device that routes are on. They fail and are rolled
  * back together, without any NIC.
  */
-export function planNodeRouting(desired: DesiredNode, observed: Observed, paths: Paths): Unit[] {
+export function planNodeRouting(desired: DesiredNode | undefined, observed: Observed, paths: Paths): Unit[] {
+  if (!desired) return []
   const record = recordOf(observed, paths)
   const devices = new Set([...desired.routes.keys(), ...devicesOf(record, observed)])
   const [first, ...more] = devices.size > 0 ? [...devices] : [undefined]
@@ -155,7 +156,7 @@ export function planNodeRouting(desired: DesiredNode, observed: Observed, paths:
 
 /** What differs from the desired state, files included or not. Tables that the kernel of this boot refused are not missing. */
 export function nodeDifferences(
-  desired: DesiredNode,
+  desired: DesiredNode | undefined,
   observed: Observed,
   paths: Paths,
   part: 'all' | 'kernel',

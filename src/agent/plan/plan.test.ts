@@ -148,7 +148,7 @@ for (const [name, { observed, env, because }] of Object.entries(reserved)) {
       rules.every(line => /^add rule from (10\.100\.0\.10\/32|0\.0\.0\.0\/0 (iif multinic0 )?fwmark) /.test(line)),
       rules.join(),
     )
-    assert.deepEqual(planned.node.routes, new Map())
+    assert.deepEqual(planned.node?.routes, new Map())
   })
 }
 
@@ -207,7 +207,7 @@ test('what NICs share before a pass stays until the pass has ended', () => {
     'replace nft table ip multinic',
     'add route 10.200.0.0/24 via 10.0.0.1 table 110 onlink protocol 2',
   ])
-  const table = during.node.nft[4] ?? ''
+  const table = during.node?.nft[4] ?? ''
   assert.match(table, /elements = \{ 10\.100\.0\.0\/24 : goto from0, 10\.200\.0\.0\/24 : goto from0 \}/)
   const end = predictState(configured, during.units)
   assert.deepEqual(nodeChangesOf(planOf(end, [changed])), [

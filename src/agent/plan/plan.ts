@@ -34,7 +34,7 @@ import { groupRenames, insertTemporaryNames } from './renames.ts'
 import { refuseRequest } from './request-guards.ts'
 import { slotsOf } from './slots.ts'
 import { needsRemoval, takesRouteOver, withHandOver } from './take-over.ts'
-import { stopsAll, unreadOf } from './unread.ts'
+import { hasUnknownShare, stopsAll, unreadOf } from './unread.ts'
 
 export interface PlanInput {
   interfaces: readonly Interface[]
@@ -73,8 +73,8 @@ export interface Plan {
   units: Unit[]
   /** NICs that passed all guards. */
   accepted: Accepted[]
-  /** What all NICs share. */
-  node: DesiredNode
+  /** What all NICs share. Undefined if it has to stay as it is. */
+  node: DesiredNode | undefined
   /** By index. */
   refused: Map<number, Refusal>
   missing: Interface[]
@@ -94,6 +94,9 @@ export function planRun(input: PlanInput): Plan {
   const candidates: Candidate[] = []
 
   const guardInput = { ...input, ...guardInputOf(input, owned, backend) }
+  const unknown = owned.filter(nic => isPresent(nic, observed) && hasUnknownShare(nic, input))
+  const keepsShared = unknown.find(nic => !interfaces.some(({ macAddress }) => macAddress === nic.macAddress))
+  const stopped = stopsAll(input) ?? (keepsShared && unreadOf(keepsShared, input))
   for (const requested of interfaces) {
     if (input.skip?.has(requested.index)) continue
     const [link, ...others] = linksByMac(observed.links, requested.macAddress)
@@ -101,6 +104,7 @@ export function planRun(input: PlanInput): Plan {
     else {
       const refusal =
         unreadOf(requested, input) ??
+        stopped ??
         refuseRequest(requested, [link, ...others], input) ??
         nodeDependsOn(link, guardInput, ownedNicOf(owned, requested))
       if (refusal) refused.set(requested.index, refusal)
@@ -146,21 +150,22 @@ export function planRun(input: PlanInput): Plan {
     return link ? [{ nic: named, link, isStale }] : []
   })
 
+  // What is requested of a NIC stands for what its record would say.
+  const assumed = interfaces.flatMap(requested => {
+    const [link] = linksByMac(observed.links, requested.macAddress)
+    return link && unknown.some(({ macAddress }) => macAddress === requested.macAddress) ? [{ requested, link }] : []
+  })
+  const assumedNics = assumed.length > 0 ? desiredOf(assumed, networksBeside([...allowed, ...assumed])) : []
   const removed = new Set(input.keepsOrphans ? [] : removals.units.map(({ macAddress }) => macAddress))
-  const node = desiredNode(
-    nodeShares(
-      desired,
-      owned.filter(nic => !removed.has(nic.macAddress) && isPresent(nic, observed)),
-    ),
-    networks,
-    {
-      ...{ settings, paths, observed },
-      isOurs: rule => desiredRules.has(ruleText(rule)) || owned.some(nic => namesRule(nic.rules, rule)),
-    },
+  const shares = nodeShares(
+    [...desired, ...assumedNics],
+    owned.filter(nic => !removed.has(nic.macAddress) && isPresent(nic, observed)),
   )
+  const isOurs = (rule: RuleSpec) => desiredRules.has(ruleText(rule)) || owned.some(nic => namesRule(nic.rules, rule))
+  const node = stopped ? undefined : desiredNode(shares, networks, { settings, paths, observed, isOurs })
   const units =
     backend.kind === 'unknown' ? [] : planUnits(accepted, { input, owned, afterRemovals, backend: backend.kind })
-  const shared = stopsAll(input) ? [] : planNodeRouting(node, observed, paths)
+  const shared = planNodeRouting(node, observed, paths)
   return {
     backend,
     units: [...removals.units, ...units, ...shared].filter(unit => unit.changes.length > 0),

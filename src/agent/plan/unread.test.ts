@@ -49,11 +49,18 @@ for (const [what, [text, problem]] of Object.entries(unread)) {
     )
     assert.ok(changed.includes('multinic1') && !changed.includes('multinic0'))
   })
+
+  test(`a NIC whose record has ${what} keeps what it has of the state that all NICs share`, () => {
+    assert.deepEqual(outcome(planOf(withText(text), both)).changed, [])
+  })
 }
 
-test('a record with an unknown key still names what is of its NIC for all NICs', () => {
-  const [text] = unread['an unknown key']
-  assert.deepEqual(outcome(planOf(withText(text), both)).changed, [])
+test('a NIC that is not requested, and whose record says nothing, keeps what all NICs share as it is', () => {
+  const [text, problem] = unread['half of the text']
+  assert.deepEqual(outcome(planOf(withText(text), [])).changed, ['multinic1'])
+  const refusal = { reason: 'StateUnreadable', message: `${path} ${problem}` }
+  const { changed, refused, kept } = outcome(planOf(withText(text), moved.slice(1)))
+  assert.deepEqual([changed, refused, kept], [[], { 1: refusal }, [{ name: 'multinic0', refusal }]])
 })
 
 const planAfter = (entry: Unread, interfaces = moved) =>

@@ -29,6 +29,12 @@ export function unreadOf({ macAddress }: { macAddress: string }, input: UnreadIn
   return found ? stateUnreadable(found.message) : stopsAll(input)
 }
 
+/** Nobody knows what such a NIC has of the state that all NICs share. */
+export function hasUnknownShare({ macAddress }: { macAddress: string }, { observed, paths }: UnreadInput): boolean {
+  const file = observed.files[recordPath(paths, macAddress)]
+  return file !== undefined && !isForeign(file) && readRecord(file.text).record === undefined
+}
+
 /** What all NICs share, or nobody knows which NIC it is of. */
 export function stopsAll({ observed, paths, unread = [] }: UnreadInput): Refusal | undefined {
   const found = unread.find(entry => entry.macAddress === undefined)

@@ -81,7 +81,15 @@ export function planRemovals(input: RemovalInput): Removals {
     const refusal = isForeign(file) ? foreignFileAt(path, file) : stateUnreadable(`${path} ${problem}`)
     unremovable.push({ name: macAddress ?? path, refusal })
   }
-  if (stopsAll(input)) return { units, unremovable }
+  for (const { macAddress, message } of input.unread ?? [])
+    if (macAddress !== undefined && !requested.has(macAddress) && !owned.some(nic => nic.macAddress === macAddress))
+      unremovable.push({ name: macAddress, refusal: stateUnreadable(message) })
+  const stopped = stopsAll(input)
+  if (stopped) {
+    // Without a NIC that names it, the run would report that nothing is left.
+    if (interfaces.length === 0 && unremovable.length === 0) unremovable.push({ name: 'node', refusal: stopped })
+    return { units, unremovable }
+  }
   for (const index of allIndexes)
     if (!interfaces.some(nic => nic.index === index) && !owned.some(nic => nic.index === index))
       units.push(removeTraces(index, '', input))

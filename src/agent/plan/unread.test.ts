@@ -79,6 +79,20 @@ test('an unknown change in the journal stops its NIC alone', () => {
   assert.deepEqual(kept, [{ name: 'multinic0', refusal }])
 })
 
+test('what cannot be read of a NIC that has neither a record nor a file is named, and is not said to be removed', () => {
+  const found = (entry: Unread, interfaces = both) => {
+    const settings = settingsFrom()
+    const observed = aNode(2)
+    return outcome(planRun({ interfaces, nodeAddresses: [], settings, paths: hostPaths, observed, unread: [entry] }))
+      .kept
+  }
+  const gone = 'fa:16:3e:00:00:77'
+  assert.deepEqual(found({ macAddress: gone, message }), [{ name: gone, refusal }])
+  assert.deepEqual(found({ macAddress: macOf(0), message }, []), [{ name: macOf(0), refusal }])
+  assert.deepEqual(found({ message }, []), [{ name: 'node', refusal }])
+  assert.deepEqual(found({ message }), [], 'each requested NIC names it')
+})
+
 test('a journal that names no NIC stops all of them', () => {
   assert.deepEqual(outcome(planAfter({ message })), { changed: [], refused: { 0: refusal, 1: refusal }, kept: [] })
   const kept = ['multinic0', 'multinic1'].map(name => ({ name, refusal }))

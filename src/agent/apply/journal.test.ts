@@ -2,10 +2,12 @@
  * The formats on disk: what a node keeps, agents of other versions read.
  */
 import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { test } from 'node:test'
-import type { Host } from '../host/host.ts'
+import { type Host, kernelHost } from '../host/host.ts'
 import { readRefusals, saveRefusals } from '../observe/refusals-of-boot.ts'
-import { hostPaths } from '../paths.ts'
+import { hostPaths, pathsUnder } from '../paths.ts'
 import type { Change } from '../state/change.ts'
 import { readRecord, recordText } from '../state/records.ts'
 import type { Unit } from '../state/unit.ts'
@@ -188,6 +190,57 @@ for (const [what, [text, unread]] of Object.entries(unreadable))
     assert.deepEqual([...files.keys()], [kept])
     assert.deepEqual(files.get(kept), text)
   })
+
+const notRead = [{ message: 'cannot be read' }]
+const inItsPlace: Record<string, [make: (path: string) => void, unread: object[]]> = {
+  'a directory': [path => mkdirSync(path), []],
+  'bytes that are no text': [path => writeFileSync(path, Buffer.from([0x7b, 0xff, 0x00, 0xfe])), []],
+  'a file that is too long': [path => writeFileSync(path, ' '.repeat(65 << 20)), notRead],
+}
+for (const [what, [make, unread]] of Object.entries(inItsPlace))
+  test(`${what} in place of a journal is moved as it is, and ends no run`, t => {
+    const root = mkdtempSync(`${tmpdir()}/multinic-test-journal-`)
+    t.after(() => rmSync(root, { recursive: true }))
+    const [host, paths] = [kernelHost(), pathsUnder(root)]
+    const [from, to] = [`${paths.state}/journal/0001.json`, `${paths.state}/journal-unread/0001.json`]
+    mkdirSync(`${paths.state}/journal`, { recursive: true })
+    make(from)
+    const head = (path: string) => (what === 'a directory' ? '' : readFileSync(path).subarray(0, 8).toString('hex'))
+    const before = head(from)
+    for (const place of [from, to, to]) {
+      const journal = readJournal(host, paths)
+      const named = journal.unread.map(({ message }) => ({ message: message.replace(`${place} `, '') }))
+      assert.deepEqual([journal.entries, named], [[], unread])
+      endJournal(host, paths, journal)
+      assert.deepEqual(host.list(`${paths.state}/journal-unread`), ['0001.json'])
+      assert.equal(head(to), before)
+    }
+  })
+
+test('a file with a high number is neither overwritten nor overlooked', () => {
+  const { host, files } = memoryHost()
+  for (const [name, version] of [
+    ['9999', 2],
+    ['10000', 3],
+  ] as const)
+    files.set(`/var/lib/multinic/journal-unread/${name}.json`, `{"version":${version}}`)
+  files.set(path, '{"version":4}')
+  endJournal(host, hostPaths, readJournal(host, hostPaths))
+  const versions = readJournal(host, hostPaths).unread.map(({ message }) => message.replace(/.*unread\//, ''))
+  const problem = (version: number) => `has version ${version} or another form`
+  assert.deepEqual(versions, [`9999.json ${problem(2)}`, `10000.json ${problem(3)}`, `10001.json ${problem(4)}`])
+})
+
+test('two files with the same rest lose what was rolled back, each of them', () => {
+  const { host, files } = memoryHost()
+  for (const changes of [[{ kind: 'dns' }], [mtu, { kind: 'dns' }]]) {
+    writeJournal(host, hostPaths, { bootID: 'boot-1', units: [aUnit(changes)] })
+    files.set(`/var/lib/multinic/journal-unread/000${changes.length}.json`, files.get(path) ?? '')
+    files.delete(path)
+  }
+  endJournal(host, hostPaths, readJournal(host, hostPaths))
+  assert.deepEqual(changesIn(readJournal(host, hostPaths)), [])
+})
 
 test('tables of nftables and the unit that all NICs share are read back', () => {
   const { host } = memoryHost()

@@ -22,8 +22,8 @@ export interface Journal {
   /** In the order of writing. */
   entries: JournalEntry[]
   unread: Unread[]
-  /** The text of each file that has to stay, without what `entries` have, by its path. */
-  rests: Map<string, string>
+  /** The text of each file that has to stay, without what `entries` have, by its path; undefined: all of it. */
+  rests: Map<string, string | undefined>
 }
 
 interface EntryOnDisk {
@@ -63,7 +63,7 @@ function writeEntry(host: Host, path: string, text: string): void {
 }
 
 function nextPath(host: Host, directory: string): string {
-  const last = Number(names(host, directory).at(-1)?.slice(0, 4) ?? 0)
+  const last = numberIn(names(host, directory).at(-1) ?? '0')
   return `${directory}/${String(last + 1).padStart(4, '0')}.json`
 }
 
@@ -73,11 +73,12 @@ export function readJournal(host: Host, paths: Paths): Journal {
     for (const name of names(host, directory)) {
       const path = `${directory}/${name}`
       const file = host.readFile(path, maxEntryBytes)
-      if (file?.unreadable) throw new Error(`cannot read ${path}`)
-      const { entry, unread, rest } = parseEntry(file?.text ?? '')
+      const { entry, unread, rest } = file?.unreadable
+        ? { unread: [{ message: 'cannot be read' }] }
+        : parseEntry(file?.text ?? '')
       if (entry) journal.entries.push(entry)
       for (const { message, ...of } of unread) journal.unread.push({ ...of, message: `${path} ${message}` })
-      if (rest !== undefined) journal.rests.set(path, rest)
+      if (!entry || rest !== undefined) journal.rests.set(path, rest)
     }
   return journal
 }
@@ -89,13 +90,18 @@ export function endJournal(host: Host, paths: Paths, { rests }: Journal): void {
   for (const name of names(host, unread)) if (!rests.has(`${unread}/${name}`)) host.removeFile(`${unread}/${name}`)
   for (const [path, text] of rests) {
     const isMoved = path.startsWith(`${directory}/`)
+    const isWhole = text === undefined
+    if (isMoved && isWhole) host.rename(path, nextPath(host, unread))
+    if (isWhole) continue
     // A run that was killed here has moved it already.
-    const isKept = names(host, unread).some(name => host.readFile(`${unread}/${name}`, maxEntryBytes)?.text === text)
+    const copies = isMoved ? names(host, unread).map(name => `${unread}/${name}`) : [path]
+    const isKept = copies.some(copy => host.readFile(copy, maxEntryBytes)?.text === text)
     if (!isKept) writeEntry(host, isMoved ? nextPath(host, unread) : path, text)
   }
   clearJournal(host, paths)
 }
 
+/** Without an entry, all of the file is the rest. */
 interface ParsedEntry {
   entry?: JournalEntry
   unread: Unread[]
@@ -108,14 +114,14 @@ function parseEntry(text: string): ParsedEntry {
   try {
     content = JSON.parse(text)
   } catch {
-    return { unread: [], rest: text }
+    return { unread: [] }
   }
-  if (!isJsonObject(content)) return { unread: [{ message: 'is no journal' }], rest: text }
+  if (!isJsonObject(content)) return { unread: [{ message: 'is no journal' }] }
   const { version, bootId, units, ...others } = content
   const [unknown] = Object.keys(others)
   if (version !== 1 || typeof bootId !== 'string' || !Array.isArray(units) || unknown !== undefined) {
     const what = unknown === undefined ? `has version ${version} or another form` : `has the unknown key ${unknown}`
-    return { unread: [{ message: what }], rest: text }
+    return { unread: [{ message: what }] }
   }
   const parsed = units.map(parseUnit)
   const rests = parsed.flatMap(({ rest }) => (rest === undefined ? [] : [rest]))
@@ -180,7 +186,12 @@ function removeDirectory(host: Host, directory: string): void {
 }
 
 function names(host: Host, directory: string): string[] {
-  return (host.list(directory) ?? []).filter(name => /^\d{4}\.json$/.test(name)).sort()
+  const found = (host.list(directory) ?? []).filter(name => /^\d+\.json$/.test(name))
+  return found.sort((a, b) => numberIn(a) - numberIn(b))
+}
+
+function numberIn(name: string): number {
+  return Number.parseInt(name, 10)
 }
 
 function toDisk({ purpose, index, name, macAddress, ...rest }: Unit): UnitOnDisk {

@@ -290,11 +290,11 @@ export const interfaceReasons = {
     refusal: true,
     en: [
       'The agent cannot read a part of its record or journal on the node, for example because a newer agent wrote it. It keeps the file and changes nothing of the NIC.',
-      'Use the version of the agent that wrote the file. If the file is damaged, remove it: the next run then configures the NIC like a new one.',
+      'Use the version of the agent that wrote the file. If the file is damaged, remove it on the node (rm and the path in the message) and set the annotation multinic.io/retry: the next run configures the NIC like a new one.',
     ],
     ko: [
       '노드에 있는 MultiNIC의 기록 또는 저널에 이 agent가 읽을 수 없는 부분이 있습니다. 예를 들어 더 새로운 버전의 agent가 작성한 경우입니다. agent는 이 NIC를 변경하지 않고 파일을 그대로 둡니다.',
-      '파일을 작성한 버전의 agent를 사용하십시오. 파일이 손상되었으면 삭제하십시오. 다음 실행에서 새 NIC처럼 구성합니다.',
+      '파일을 작성한 버전의 agent를 사용하십시오. 파일이 손상되었으면 노드에서 삭제하고(rm과 메시지에 나온 경로) 어노테이션 multinic.io/retry를 지정하십시오. 다음 실행에서 새 NIC처럼 구성합니다.',
     ],
   },
   VerifyFailed: {

@@ -107,7 +107,14 @@ const unknownChanges: Record<string, [change: object, problem: string]> = {
     { kind: 'name', from: 'a', to: 'b', losses: [{ kind: 'link' }] },
     'a link of another form',
   ],
-  'losses that are no list': [{ kind: 'name', from: 'a', to: 'b', losses: 'link' }, 'a change of another form'],
+  'losses that are no list': [{ kind: 'name', from: 'a', to: 'b', losses: 'link' }, 'a name of another form'],
+  'an unknown operation': [{ kind: 'rule', op: 'replace', rule: { ...rule, table: 100 } }, 'a rule of another form'],
+  'an unknown manager': [{ kind: 'manager', from: 'connman', to: 'none' }, 'a manager of another form'],
+  'a value of another type': [{ kind: 'mtu', from: '1500', to: 1400 }, 'a mtu of another form'],
+  'a file whose text is no text': [
+    { kind: 'file', path: '/etc/x', from: { text: 5, mode: 1, uid: 0, gid: 0 } },
+    'a file.from of another form',
+  ],
 }
 for (const [what, [change, problem]] of Object.entries(unknownChanges))
   test(`${what} beside a known change: the known one is read, and the other one stays until an agent can read it`, () => {

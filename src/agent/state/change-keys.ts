@@ -6,7 +6,7 @@
  */
 import { isJsonObject } from '../../contract/json.ts'
 import type { AddressSpec, Change, RouteSpec, RuleSpec } from './change.ts'
-import type { FileState } from './observed.ts'
+import type { FileState, Manager } from './observed.ts'
 
 /** What this agent cannot read of the files of another one. */
 export interface Unread {
@@ -16,53 +16,68 @@ export interface Unread {
   message: string
 }
 
-type KeysOf<T> = { [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? 'optional' : 'required' }
-type Keys = Readonly<Record<string, 'optional' | 'required'>>
+type TypeOf<T> = T extends string ? 'string' : T extends number ? 'number' : T extends boolean ? 'boolean' : 'object'
+/** The type of each key; with a question mark, the key may be absent. */
+type KeysOf<T> = {
+  [K in keyof T]-?: Record<never, never> extends Pick<T, K>
+    ? `${TypeOf<NonNullable<T[K]>>}?`
+    : TypeOf<NonNullable<T[K]>>
+}
+type Keys = Readonly<Record<string, string>>
 
 const addressKeys = {
-  ...{ cidr: 'required', noPrefixRoute: 'required', lifetime: 'optional', metric: 'optional' },
+  ...{ cidr: 'string', noPrefixRoute: 'boolean', lifetime: 'object?', metric: 'number?' },
 } satisfies KeysOf<AddressSpec>
 
 const routeKeys = {
-  ...{ family: 'required', table: 'required', destination: 'required', from: 'optional', gateway: 'optional' },
-  ...{ source: 'optional', metric: 'required', onlink: 'required', protocol: 'required' },
+  ...{ family: 'number', table: 'number', destination: 'string', from: 'string?', gateway: 'string?' },
+  ...{ source: 'string?', metric: 'number', onlink: 'boolean', protocol: 'number' },
 } satisfies KeysOf<RouteSpec>
 
 const ruleKeys = {
-  ...{ family: 'required', priority: 'required', table: 'required', from: 'optional', to: 'optional', iif: 'optional' },
-  ...{ fwmark: 'optional', not: 'optional', goto: 'optional', nop: 'optional', suppressPrefixLength: 'optional' },
-  protocol: 'required',
+  ...{ family: 'number', priority: 'number', table: 'number', from: 'string?', to: 'string?', iif: 'string?' },
+  ...{ fwmark: 'string?', not: 'boolean?', goto: 'number?', nop: 'boolean?', suppressPrefixLength: 'number?' },
+  protocol: 'number',
 } satisfies KeysOf<RuleSpec>
 
 const fileKeys = {
   ...{
-    text: 'required',
-    mode: 'required',
-    uid: 'required',
-    gid: 'required',
-    unreadable: 'optional',
-    special: 'optional',
+    text: 'string',
+    mode: 'number',
+    uid: 'number',
+    gid: 'number',
+    unreadable: 'boolean?',
+    special: 'boolean?',
   },
 } satisfies KeysOf<FileState>
 
 const keysOf = {
-  name: { from: 'required', to: 'required', park: 'optional', losses: 'optional' },
-  mtu: { from: 'required', to: 'required' },
-  link: { from: 'required', to: 'required' },
-  address: { op: 'required', address: 'required', inPlace: 'optional', changed: 'optional', leavesRoute: 'optional' },
-  route: { op: 'required', route: 'required', inPlace: 'optional', early: 'optional' },
-  rule: { op: 'required', rule: 'required' },
-  altname: { op: 'required', altname: 'required' },
-  sysctl: { key: 'required', from: 'required', to: 'required' },
-  file: { path: 'required', from: 'optional', to: 'optional' },
-  nft: { family: 'required', from: 'optional', to: 'optional' },
-  manager: { from: 'required', to: 'required', leased: 'optional' },
+  name: { from: 'string', to: 'string', park: 'boolean?', losses: 'object?' },
+  mtu: { from: 'number', to: 'number' },
+  link: { from: 'string', to: 'string' },
+  address: { op: 'string', address: 'object', inPlace: 'boolean?', changed: 'boolean?', leavesRoute: 'boolean?' },
+  route: { op: 'string', route: 'object', inPlace: 'boolean?', early: 'boolean?' },
+  rule: { op: 'string', rule: 'object' },
+  altname: { op: 'string', altname: 'string' },
+  sysctl: { key: 'string', from: 'string', to: 'string' },
+  file: { path: 'string', from: 'object?', to: 'object?' },
+  nft: { family: 'number', from: 'string?', to: 'string?' },
+  manager: { from: 'string', to: 'string', leased: 'boolean?' },
 } satisfies { [K in Change['kind']]: KeysOf<Omit<Extract<Change, { kind: K }>, 'kind'>> }
 
 /** The keys of the values that are objects. */
 const innerKeys: Readonly<Record<string, Keys>> = {
   ...{ 'address.address': addressKeys, 'route.route': routeKeys, 'rule.rule': ruleKeys },
   ...{ 'file.from': fileKeys, 'file.to': fileKeys },
+}
+
+const linkStates = ['up', 'down']
+const managers = ['none', 'ours', 'other'] satisfies Manager[]
+const ops = ['add', 'remove']
+/** A word that this agent does not know means another change. */
+const wordsOf: Readonly<Record<string, readonly string[]>> = {
+  ...{ 'link.from': linkStates, 'link.to': linkStates, 'manager.from': managers, 'manager.to': managers },
+  ...{ 'address.op': ops, 'route.op': ops, 'rule.op': ops, 'altname.op': ops },
 }
 
 /** The disk is not trusted. The problem names what is unknown. */
@@ -95,6 +110,11 @@ function problemIn(value: unknown, keys: Keys, what: string): string | undefined
   if (!isJsonObject(value)) return `a ${what} of another form`
   const unknown = Object.keys(value).find(key => !Object.hasOwn(keys, key))
   if (unknown !== undefined) return `the unknown key ${what}.${unknown}`
-  const isMissing = ([key, need]: [string, string]) => need === 'required' && (value[key] ?? undefined) === undefined
-  return Object.entries(keys).some(isMissing) ? `a ${what} of another form` : undefined
+  const isOther = ([key, type]: [string, string]) => {
+    const found = value[key] ?? undefined
+    if (found === undefined) return !type.endsWith('?')
+    const isKnown = wordsOf[`${what}.${key}`]?.includes(String(found)) ?? true
+    return typeof found !== type.replace('?', '') || !isKnown
+  }
+  return Object.entries(keys).some(isOther) ? `a ${what} of another form` : undefined
 }

@@ -28,7 +28,7 @@ import { type ForeignRules, foreignRulesOf } from './foreign-rules.ts'
 import { changesTowards, mainRoutesOf, targetOf } from './nic-target.ts'
 import { type DesiredNode, desiredNode, planNodeRouting } from './node-routing.ts'
 import { nodeShares } from './node-shares.ts'
-import { type GuardInput, nodeDependsOn, type Refusal, runGuards } from './preflight.ts'
+import { foreignRecord, type GuardInput, nodeDependsOn, type Refusal, runGuards } from './preflight.ts'
 import { planRemovals } from './removal.ts'
 import { groupRenames, insertTemporaryNames } from './renames.ts'
 import { refuseRequest } from './request-guards.ts'
@@ -96,7 +96,8 @@ export function planRun(input: PlanInput): Plan {
   const guardInput = { ...input, ...guardInputOf(input, owned, backend) }
   const unknown = owned.filter(nic => isPresent(nic, observed) && hasUnknownShare(nic, input))
   const keepsShared = unknown.find(nic => !interfaces.some(({ macAddress }) => macAddress === nic.macAddress))
-  const stopped = stopsAll(input) ?? (keepsShared && unreadOf(keepsShared, input))
+  const stopped =
+    stopsAll(input) ?? (keepsShared && (unreadOf(keepsShared, input) ?? foreignRecord(keepsShared, guardInput)))
   for (const requested of interfaces) {
     if (input.skip?.has(requested.index)) continue
     const [link, ...others] = linksByMac(observed.links, requested.macAddress)

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hostPaths } from '../paths.ts'
 import type { Unread } from '../state/change-keys.ts'
+import { nodeRecordPath } from '../state/node-files.ts'
 import type { Observed } from '../state/observed.ts'
 import { recordPath } from '../state/ownership.ts'
 import { afterPlan, aNode, anInterface, changesOf, macOf, planOf, settingsFrom } from '../test/agent.fixture.ts'
@@ -61,6 +62,20 @@ test('a NIC that is not requested, and whose record says nothing, keeps what all
   const refusal = { reason: 'StateUnreadable', message: `${path} ${problem}` }
   const { changed, refused, kept } = outcome(planOf(withText(text), moved.slice(1)))
   assert.deepEqual([changed, refused, kept], [[], { 1: refusal }, [{ name: 'multinic0', refusal }]])
+})
+
+test('a directory in place of a record takes nothing from what all NICs share', () => {
+  const foreign = { text: '', mode: 0o755, uid: 0, gid: 0, special: true } as const
+  const at = (place: string) => ({ ...configured, files: { ...configured.files, [place]: foreign } })
+  const refusal = (place: string) => ({
+    ...{ reason: 'ForeignFile', message: `${place} is not a regular file; multinic needs this path` },
+  })
+  assert.deepEqual(outcome(planOf(at(path), both)), { changed: [], refused: { 0: refusal(path) }, kept: [] })
+  const { changed, refused } = outcome(planOf(at(path), moved.slice(1)))
+  assert.deepEqual([changed, refused], [[], { 1: refusal(path) }])
+  const shared = nodeRecordPath(hostPaths)
+  const all = { 0: refusal(shared), 1: refusal(shared) }
+  assert.deepEqual(outcome(planOf(at(shared), moved)), { changed: [], refused: all, kept: [] })
 })
 
 const planAfter = (entry: Unread, interfaces = moved) =>

@@ -10,7 +10,7 @@ import { nodeRecordPath } from '../state/node-files.ts'
 import type { Observed } from '../state/observed.ts'
 import { isForeign, recordPath } from '../state/ownership.ts'
 import { readNodeRecord, readRecord } from '../state/records.ts'
-import type { Refusal } from './preflight.ts'
+import { foreignFileAt, type Refusal } from './preflight.ts'
 
 export interface UnreadInput {
   observed: Pick<Observed, 'files'>
@@ -32,7 +32,7 @@ export function unreadOf({ macAddress }: { macAddress: string }, input: UnreadIn
 /** Nobody knows what such a NIC has of the state that all NICs share. */
 export function hasUnknownShare({ macAddress }: { macAddress: string }, { observed, paths }: UnreadInput): boolean {
   const file = observed.files[recordPath(paths, macAddress)]
-  return file !== undefined && !isForeign(file) && readRecord(file.text).record === undefined
+  return file !== undefined && (isForeign(file) || readRecord(file.text).record === undefined)
 }
 
 /** What all NICs share, or nobody knows which NIC it is of. */
@@ -41,7 +41,8 @@ export function stopsAll({ observed, paths, unread = [] }: UnreadInput): Refusal
   if (found) return stateUnreadable(found.message)
   const path = nodeRecordPath(paths)
   const file = observed.files[path]
-  const problem = file && !isForeign(file) ? readNodeRecord(file.text).problem : undefined
+  if (file && isForeign(file)) return foreignFileAt(path, file)
+  const { problem } = readNodeRecord(file?.text)
   return problem === undefined ? undefined : stateUnreadable(`${path} ${problem}`)
 }
 

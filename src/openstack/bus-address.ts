@@ -3,20 +3,7 @@
  * by commas, with or without an account.
  */
 import { urlOf } from '../contract/url.ts'
-
-export interface BusHost {
-  hostname: string
-  port: number
-  tls: boolean
-}
-
-export interface BusAddresses {
-  hosts: BusHost[]
-  vhost: string
-  /** The account of the first address that has one. */
-  user?: string
-  password?: string
-}
+import type { BusAddresses, BusHost } from '../operator/cloud.ts'
 
 /** An error never contains the text of an address, because it may contain a password. */
 export function parseBusAddresses(texts: readonly string[]): BusAddresses | { error: string } {
@@ -32,9 +19,13 @@ export function parseBusAddresses(texts: readonly string[]): BusAddresses | { er
   const vhosts = [...new Set(parsed.flatMap(({ vhost }) => vhost ?? []))]
   if (vhosts.length > 1) return { error: `the addresses name ${vhosts.length} virtual hosts; all must name the same` }
   const account = parsed.find(({ user }) => user !== undefined)
+  const [vhost = '/'] = vhosts
+  const hosts = parsed.map(({ host }) => host)
+  const [first] = hosts
   return {
-    hosts: parsed.map(({ host }) => host),
-    vhost: vhosts[0] ?? '/',
+    hosts,
+    vhost,
+    label: `${first ? hostText(first) : ''}${vhost === '/' ? '' : `/${vhost}`}`,
     ...(account?.user !== undefined && { user: account.user }),
     ...(account?.password !== undefined && { password: account.password }),
   }

@@ -9,42 +9,21 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Channel, Connection } from 'rabbitmq-client'
+import type {
+  BusAccess,
+  BusHost,
+  BusListener,
+  BusListenerOptions,
+  BusState,
+  MessageBuses,
+  Reading,
+} from '../operator/cloud.ts'
 import { messageOf } from '../runtime/errors.ts'
 import { backoffMs } from '../runtime/retry.ts'
-import type { Log } from '../telemetry/log.ts'
-import { type BusHost, hostText } from './bus-address.ts'
-import { maxMessageBytes } from './notification.ts'
+import { hostText, parseBusAddresses } from './bus-address.ts'
+import { maxMessageBytes, readNotification } from './notification.ts'
 
-export interface BusAccess {
-  hosts: readonly BusHost[]
-  vhost: string
-  user: string
-  password: string
-  /** Trusted instead of the system's certificate authorities. */
-  ca?: string | undefined
-  /** A tenant names the hosts: it must not learn which of their ports are open. */
-  isOfTenant?: boolean
-  /** Name of a queue that survives a restart. Without a name the queue is deleted with the connection. */
-  queue?: string | undefined
-}
-
-export interface BusState {
-  /** waiting: none of the exchanges exists yet; refused: the broker refuses the account. */
-  state: 'connecting' | 'connected' | 'waiting' | 'unreachable' | 'refused'
-  message: string
-}
-
-export interface BusListenerOptions {
-  onMessage: (body: unknown) => void
-  onState: (state: BusState) => void
-  log: Log
-  /** For tests: the pause before the first reconnect. */
-  firstPauseMs?: number
-}
-
-export interface BusListener {
-  close(): Promise<void>
-}
+export const openStackBuses: MessageBuses = { parseAddresses: parseBusAddresses, listen: listenToBus }
 
 /** Unacknowledged messages. Each is handled when it arrives. */
 const prefetch = 500
@@ -55,6 +34,7 @@ const maxQueued = 100_000
 const queueExpiresMs = 30 * 60_000
 const heartbeatSeconds = 10
 const connectTimeoutMs = 10_000
+const firstPauseMs = 200
 const maxPauseMs = 10_000
 /** After a session of this length, the backoff starts again. */
 const healthyMs = 10_000
@@ -64,7 +44,7 @@ const rebindSoonMs = 2_000
 const closeTimeoutMs = 500
 
 export function listenToBus(access: BusAccess, options: BusListenerOptions): BusListener {
-  const { onState, firstPauseMs = 200, log } = options
+  const { onState, log } = options
   const stop = new AbortController()
   let last: BusState | undefined
 
@@ -248,7 +228,7 @@ async function declareQueue(channel: Channel, { queue }: BusAccess): Promise<str
 }
 
 /** Acknowledges in batches: one frame for hundreds of messages. */
-async function consume(channel: Channel, queue: string, onMessage: (body: unknown) => void): Promise<void> {
+async function consume(channel: Channel, queue: string, onMessage: (reading: Reading) => void): Promise<void> {
   let waiting = 0
   let newest = 0
   let timer: NodeJS.Timeout | undefined
@@ -261,7 +241,7 @@ async function consume(channel: Channel, queue: string, onMessage: (body: unknow
   }
 
   await channel.basicConsume({ queue }, message => {
-    onMessage(message.body)
+    onMessage(readNotification(message.body))
     newest = message.deliveryTag
     waiting++
     if (waiting >= ackEvery) acknowledge()

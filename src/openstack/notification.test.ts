@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Reading, readNotification, type Subject } from './notification.ts'
+import type { Reading, Subject } from '../operator/cloud.ts'
+import { readNotification } from './notification.ts'
 
 interface Captured {
   exchange: string

@@ -5,53 +5,8 @@
  * and what is needed to recognize a change that does not matter.
  */
 import { hashOf } from '../contract/hash.ts'
+import type { Reading, Subject } from '../operator/cloud.ts'
 import { elementCounter } from '../runtime/bounded-body.ts'
-
-export interface PortSubject {
-  about: 'port'
-  id: string
-  /** Empty if no server uses the port. */
-  deviceId: string
-  deleted: boolean
-}
-
-export interface ServerSubject {
-  about: 'server'
-  id: string
-  name: string
-  /** Equal for updates that change neither name, metadata nor tags. Absent if the server was created or deleted. */
-  fingerprint?: string
-  /** An interface was attached or detached. The server itself is unchanged. */
-  interfaces: boolean
-}
-
-export interface SubnetSubject {
-  about: 'subnet'
-  id: string
-  name: string
-}
-
-export interface NetworkSubject {
-  about: 'network'
-  id: string
-}
-
-export type Subject = PortSubject | ServerSubject | SubnetSubject | NetworkSubject
-
-export interface Notification {
-  kind: 'notification'
-  event: string
-  subjects: Subject[]
-  /** Milliseconds since 1970. */
-  sentAt?: number
-  requestId?: string
-}
-
-export type Reading =
-  | Notification
-  /** Well-formed and not relevant. */
-  | { kind: 'other' }
-  | { kind: 'poison'; why: string }
 
 /** Messages of Neutron and Nova are less than a tenth of it. */
 export const maxMessageBytes = 1024 * 1024

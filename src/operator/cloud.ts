@@ -1,10 +1,12 @@
 /**
- * The cloud as the operator sees it: the source of ports, subnets, networks and servers. src/openstack implements it.
+ * The cloud as the operator sees it: the source of ports, subnets, networks and servers, and the message bus that reports
+ * their changes. src/openstack implements it.
  *
  * Another source of ports implements `Cloud` in a folder of its own and is opened in main.ts. Folders that implement it
  * import only types from this file.
  */
 import type { ServerSelector } from '../contract/server-selector.ts'
+import type { Log } from '../telemetry/log.ts'
 
 export interface Port {
   id: string
@@ -79,6 +81,90 @@ export interface MessageBus {
   /** Undefined when it cannot be decrypted. Events are off then; nothing else changes. */
   password: string | undefined
 }
+
+/** Finds the hosts of message buses, and listens to them. */
+export interface MessageBuses {
+  /** An error never contains the text of an address, because it may contain a password. */
+  parseAddresses(texts: readonly string[]): BusAddresses | { error: string }
+  listen(access: BusAccess, options: BusListenerOptions): BusListener
+}
+
+export interface BusHost {
+  hostname: string
+  port: number
+  tls: boolean
+}
+
+export interface BusAddresses {
+  hosts: BusHost[]
+  vhost: string
+  /** The first host and the virtual host, for logs and metrics. */
+  label: string
+  /** The account of the first address that has one. */
+  user?: string
+  password?: string
+}
+
+export interface BusAccess extends Pick<BusAddresses, 'vhost' | 'label'> {
+  hosts: readonly BusHost[]
+  user: string
+  password: string
+  /** Trusted instead of the system's certificate authorities. */
+  ca?: string | undefined
+  /** A tenant names the hosts: it must not learn which of their ports are open. */
+  isOfTenant?: boolean
+  /** Name of a queue that survives a restart. Without a name the queue is deleted with the connection. */
+  queue?: string | undefined
+}
+
+export interface BusState {
+  /** waiting: none of the exchanges exists yet; refused: the broker refuses the account. */
+  state: 'connecting' | 'connected' | 'waiting' | 'unreachable' | 'refused'
+  message: string
+}
+
+export interface BusListenerOptions {
+  onMessage: (reading: Reading) => void
+  onState: (state: BusState) => void
+  log: Log
+}
+
+export interface BusListener {
+  close(): Promise<void>
+}
+
+/** What a message of a bus says. `other` is well-formed and not relevant. */
+export type Reading = Notification | { kind: 'other' } | { kind: 'poison'; why: string }
+
+/** A hint and never data: only the ids of what changed, and what is needed to recognize a change that does not matter. */
+export interface Notification {
+  kind: 'notification'
+  event: string
+  subjects: Subject[]
+  /** Milliseconds since 1970. */
+  sentAt?: number
+  requestId?: string
+}
+
+export type Subject =
+  | {
+      about: 'port'
+      id: string
+      /** Empty if no server uses the port. */
+      deviceId: string
+      deleted: boolean
+    }
+  | {
+      about: 'server'
+      id: string
+      name: string
+      /** Equal for updates that change neither name, metadata nor tags. Absent if the server was created or deleted. */
+      fingerprint?: string
+      /** An interface was attached or detached. The server itself is unchanged. */
+      interfaces: boolean
+    }
+  | { about: 'subnet'; id: string; name: string }
+  | { about: 'network'; id: string }
 
 export interface Cloud {
   /** Logs in if needed. Sends no request while a valid token is known. */

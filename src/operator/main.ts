@@ -13,6 +13,7 @@ import { createInformer } from '../kube/informer.ts'
 import { keyOf } from '../kube/keys.ts'
 import { runLeaderElection } from '../kube/leader.ts'
 import { createRefusedWrites } from '../kube/refused-writes.ts'
+import { openStackBuses } from '../openstack/bus.ts'
 import { createOpenStackClouds } from '../openstack/clouds.ts'
 import type { Environment } from '../runtime/env.ts'
 import { createObjectMemory } from '../runtime/object-memory.ts'
@@ -135,6 +136,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const repeatedReads = createRepeatedReads(() => performance.now(), memory)
   const cloudEvents = createCloudEvents({
     enabled: settings.RABBITMQ_EVENTS_ENABLED,
+    buses: openStackBuses,
     own: await ownBusOf(settings),
     isAllowedHost: policy.isAllowedHost,
     isOwnNamespace: policy.isOwnNamespace,

@@ -11,6 +11,7 @@ import type { Channel } from 'rabbitmq-client'
 import { request } from 'undici'
 import { buildProgram } from '../../scripts/build.ts'
 import type { OpenstackConfig } from '../../src/contract/openstack-config.ts'
+import { openStackBuses } from '../../src/openstack/bus.ts'
 import { resolveSettings } from '../../src/operator/config.ts'
 import { createCloudEvents } from '../../src/operator/events/cloud-events.ts'
 import { createOperatorMetrics } from '../../src/operator/metrics.ts'
@@ -250,6 +251,7 @@ async function ownRate(rabbit: RabbitMq): Promise<{ rate: number; keptMiB: numbe
   const done = Promise.withResolvers<void>()
   const cloudEvents = createCloudEvents({
     enabled: true,
+    buses: openStackBuses,
     own: { user: rabbit.user, password: async () => rabbit.password, queue: 'ours' },
     isAllowedHost: () => true,
     wake: () => {},

@@ -53,6 +53,7 @@ export async function firstBusError({ port, password, ca }: BusAt): Promise<stri
     {
       hosts: [{ hostname: '127.0.0.1', port, tls: ca !== undefined }],
       vhost: '/',
+      label: `127.0.0.1:${port}`,
       user: 'guest',
       password,
       ...(ca !== undefined && { ca }),

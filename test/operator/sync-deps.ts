@@ -2,6 +2,7 @@
  * What syncs of one operator need, without its reconciler and its clocks: a test calls `sync` when it wants to.
  */
 
+import { openStackBuses } from '../../src/openstack/bus.ts'
 import { createOpenStackClouds } from '../../src/openstack/clouds.ts'
 import { createBusSecrets } from '../../src/operator/clouds/bus-secrets.ts'
 import { cloudAccess } from '../../src/operator/clouds/cloud-access.ts'
@@ -76,6 +77,7 @@ export async function openSyncDeps(
     busSecrets: createBusSecrets(undefined),
     cloudEvents: createCloudEvents({
       enabled: false,
+      buses: openStackBuses,
       own: { password: async () => undefined },
       isAllowedHost: () => true,
       wake: () => {},

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { Settings } from '../../contract/settings.ts'
 import { hostNotAllowed } from '../../contract/url.ts'
-import type { BusAccess } from '../../openstack/bus.ts'
+import { openStackBuses } from '../../openstack/bus.ts'
 import { hostText } from '../../openstack/bus-address.ts'
-import type { MessageBus } from '../cloud.ts'
+import type { BusAccess, MessageBus } from '../cloud.ts'
 import { resolveSettings } from '../config.ts'
 import { busFor, type OwnBus } from './bus-access.ts'
 
@@ -37,6 +37,7 @@ async function choice(given: Given) {
   const secret = async (namespace: string, name: string, key: string) =>
     namespace === 'team' && name === 'mine' ? given.stored?.[key] : assert.fail('another Secret')
   return busFor(config as unknown as OpenstackConfig, resolveSettings(env, { settings }), given.bus, secret, {
+    buses: openStackBuses,
     own: { ...own, ...given.own },
     isAllowedHost: host => allowed?.includes(host) ?? true,
   })

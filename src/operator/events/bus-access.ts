@@ -6,9 +6,7 @@
  */
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import { hostNotAllowed, isLinkLocal } from '../../contract/url.ts'
-import type { BusAccess } from '../../openstack/bus.ts'
-import { type BusAddresses, parseBusAddresses } from '../../openstack/bus-address.ts'
-import type { MessageBus } from '../cloud.ts'
+import type { BusAccess, BusAddresses, MessageBus, MessageBuses } from '../cloud.ts'
 import type { CredentialSources } from '../clouds/credentials.ts'
 import type { SyncSettings } from '../config.ts'
 
@@ -21,6 +19,7 @@ export interface OwnBus {
 }
 
 export interface AccessDeps {
+  buses: Pick<MessageBuses, 'parseAddresses'>
   own: OwnBus
   /** Hosts that an object of the namespace may name. Without a namespace: hosts of the operator's own Contrabass. */
   isAllowedHost: (host: string, namespace?: string) => boolean
@@ -36,7 +35,7 @@ export async function busFor(
   settings: SyncSettings,
   bus: MessageBus | undefined,
   secret: CredentialSources['secret'],
-  { own, isAllowedHost, isOwnNamespace = () => true }: AccessDeps,
+  { buses, own, isAllowedHost, isOwnNamespace = () => true }: AccessDeps,
 ): Promise<BusChoice> {
   const configured = settings.rabbitmqUrls
   const { namespace = '' } = config.metadata
@@ -51,7 +50,7 @@ export async function busFor(
       return { problem: `Secret ${ref.name}: RABBITMQ_URLS is missing; add it, or set spec.settings.rabbitmqUrls` }
     const account = { user: (await read('RABBITMQ_USER'))?.trim(), password: (await read('RABBITMQ_PASSWORD'))?.trim() }
     const ca = (await read('RABBITMQ_CA')) ?? own.ca
-    return accessFor(`Secret ${ref.name}`, addresses, account, { own, ca, ...named })
+    return accessFor(`Secret ${ref.name}`, addresses, account, { buses, own, ca, ...named })
   }
   if (settings.origins.rabbitmqUrls === 'object')
     return {
@@ -62,15 +61,14 @@ export async function busFor(
   if (bus) {
     if (bus.password === undefined) return { problem: 'rabbitMQPw of Contrabass: cannot decrypt it with the key' }
     const rule = settings.origins.contrabassEndpoint === 'object' ? named : { isAllowedHost }
-    return accessFor('rabbitMQUrls of Contrabass', bus.urls, bus, { own, ca, ...rule })
+    return accessFor('rabbitMQUrls of Contrabass', bus.urls, bus, { buses, own, ca, ...rule })
   }
   if (configured.length === 0) return undefined
   const account = { user: own.user, password: await own.password() }
-  return accessFor('RABBITMQ_URLS of the operator', configured, account, { own, ca, isAllowedHost: () => true })
+  return accessFor('RABBITMQ_URLS of the operator', configured, account, { buses, own, ca, isAllowedHost: () => true })
 }
 
-interface AccessOptions {
-  own: OwnBus
+interface AccessOptions extends Pick<AccessDeps, 'buses' | 'own'> {
   ca: string | undefined
   isAllowedHost: (host: string) => boolean
   isOfTenant?: boolean
@@ -80,19 +78,20 @@ function accessFor(
   origin: string,
   urls: readonly string[],
   account: { user?: string | undefined; password?: string | undefined },
-  { own, ca, isAllowedHost, isOfTenant = false }: AccessOptions,
+  { buses, own, ca, isAllowedHost, isOfTenant = false }: AccessOptions,
 ): BusChoice {
-  const addresses = parseBusAddresses(urls)
+  const addresses = buses.parseAddresses(urls)
   if ('error' in addresses) return { problem: `${origin}: ${addresses.error}` }
   const refused = addresses.hosts.find(({ hostname }) => !isAllowedHost(hostname) || isLinkLocal(hostname))
   if (refused) return { problem: `${origin}: ${refused.hostname} ${hostNotAllowed}` }
   const login = loginOf(account, addresses)
   if (!login) return { problem: `${origin}: the user or the password is missing` }
-  const { hosts, vhost } = addresses
+  const { hosts, vhost, label } = addresses
   return {
     access: {
       hosts,
       vhost,
+      label,
       ...login,
       ca,
       queue: own.queue,

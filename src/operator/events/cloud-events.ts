@@ -9,13 +9,19 @@ import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import { type Clock, monotonic } from '../../kube/clock.ts'
 import { keyOf } from '../../kube/keys.ts'
 import type { Priority } from '../../kube/queue.ts'
-import { type BusAccess, type BusListener, type BusState, listenToBus } from '../../openstack/bus.ts'
-import { hostText } from '../../openstack/bus-address.ts'
-import { type Notification, readNotification, type Subject } from '../../openstack/notification.ts'
 import { messageOf } from '../../runtime/errors.ts'
 import { backoffMs } from '../../runtime/retry.ts'
 import type { Log } from '../../telemetry/log.ts'
-import type { MessageBus } from '../cloud.ts'
+import type {
+  BusAccess,
+  BusListener,
+  BusState,
+  MessageBus,
+  MessageBuses,
+  Notification,
+  Reading,
+  Subject,
+} from '../cloud.ts'
 import type { CredentialSources } from '../clouds/credentials.ts'
 import type { SyncSettings } from '../config.ts'
 import { type AccessDeps, busFor } from './bus-access.ts'
@@ -61,17 +67,16 @@ export interface EventMetrics {
 
 export interface CloudEventsOptions extends AccessDeps, Pick<PendingHintsOptions, 'canTarget'> {
   enabled: boolean
+  buses: MessageBuses
   wake: (key: string, priority: Priority) => void
   metrics: EventMetrics
   log: Log
   clock?: Clock
   now?: () => number
-  listen?: typeof listenToBus
 }
 
 interface Connection {
   access: BusAccess
-  label: string
   listener: BusListener
   users: Set<string>
   state: BusState
@@ -88,18 +93,17 @@ const refusedBackoff = { firstMs: 10_000, maxMs: 60_000 }
 const maxFingerprints = 50_000
 
 export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
-  const { enabled, wake, canTarget, metrics, log, clock = monotonic, now = Date.now, listen = listenToBus } = options
+  const { enabled, buses, wake, canTarget, metrics, log, clock = monotonic, now = Date.now } = options
   const connections = new Map<string, Connection>()
   const connectionOf = new Map<string, string>()
   const problems = new Map<string, string>()
   const interests = createInterests()
   const hints = createPendingHints({ wake: key => wake(key, 'new'), clock, canTarget })
 
-  function receive(bus: Connection, body: unknown): void {
-    const reading = readNotification(body)
+  function receive(bus: Connection, reading: Reading): void {
     if (reading.kind === 'poison') {
       metrics.notification('poison', undefined)
-      log.debug('unreadable message from the message bus', { bus: bus.label, why: reading.why })
+      log.debug('unreadable message from the message bus', { bus: bus.access.label, why: reading.why })
       return
     }
     const at = now()
@@ -142,8 +146,8 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
 
   function setState(bus: Connection, state: BusState): void {
     bus.state = state
-    metrics.bus(bus.label, countConnected(bus.label))
-    log.info('message bus state changed', { bus: bus.label, state: state.state, detail: state.message })
+    metrics.bus(bus.access.label, countConnected(bus.access.label))
+    log.info('message bus state changed', { bus: bus.access.label, state: state.state, detail: state.message })
     let refusals = 0
     const wakeUsers = () => {
       if (bus.state !== state || bus.users.size === 0) return
@@ -157,25 +161,22 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
 
   /** Undefined without a connection, also one that is lost. */
   function countConnected(label: string): number | undefined {
-    const all = [...connections.values()].filter(bus => bus.label === label)
+    const all = [...connections.values()].filter(({ access }) => access.label === label)
     return all.length > 0 ? all.filter(bus => bus.state.state === 'connected').length : undefined
   }
 
   function open(id: string, access: BusAccess): Connection {
-    const [first] = access.hosts
-    const label = `${first ? hostText(first) : ''}${access.vhost === '/' ? '' : `/${access.vhost}`}`
     const bus: Connection = {
       access,
-      label,
       users: new Set(),
       fingerprints: new Map(),
       state: { state: 'connecting', message: 'connecting to the message bus' },
       listener: { close: async () => {} },
     }
     connections.set(id, bus)
-    bus.listener = listen(access, {
+    bus.listener = buses.listen(access, {
       log,
-      onMessage: body => receive(bus, body),
+      onMessage: reading => receive(bus, reading),
       onState: state => setState(bus, state),
     })
     return bus
@@ -197,7 +198,7 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
     bus.users.delete(key)
     if (bus.users.size > 0) return
     connections.delete(id)
-    metrics.bus(bus.label, countConnected(bus.label))
+    metrics.bus(bus.access.label, countConnected(bus.access.label))
     void bus.listener.close()
   }
 
@@ -248,9 +249,9 @@ export function createCloudEvents(options: CloudEventsOptions): CloudEvents {
   }
 }
 
-function shownState({ access, label, state }: Connection): BusState {
+function shownState({ access, state }: Connection): BusState {
   if (!access.isOfTenant || state.state !== 'unreachable') return state
-  return { state: 'unreachable', message: `${label}: no usable answer; the log of the operator has the details` }
+  return { state: 'unreachable', message: `${access.label}: no usable answer; the log of the operator has the details` }
 }
 
 /** Without notifications, ports are found by polling: the operator polls at the fast interval. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/support/manual-clock.ts'
-import type { Subject } from '../../openstack/notification.ts'
+import type { Subject } from '../cloud.ts'
 import { createPendingHints, type Hints } from './hints.ts'
 
 const key = 'ns/a'

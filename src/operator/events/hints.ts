@@ -6,7 +6,7 @@
  * one kind does not lift the limit of the other.
  */
 import type { Clock } from '../../kube/clock.ts'
-import type { Subject } from '../../openstack/notification.ts'
+import type { Subject } from '../cloud.ts'
 import { type Coalescer, createCoalescer, type Limits, targetedReads } from '../limits/coalesce.ts'
 
 /** The notification that started a sync. */

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/support/manual-clock.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
-import type { BusAccess, BusListenerOptions } from '../../openstack/bus.ts'
+import { openStackBuses } from '../../openstack/bus.ts'
+import { readNotification } from '../../openstack/notification.ts'
 import { silent } from '../../telemetry/log.ts'
+import type { BusAccess, BusListenerOptions } from '../cloud.ts'
 import { resolveSettings } from '../config.ts'
 import { createCloudEvents } from './cloud-events.ts'
 
@@ -34,7 +36,7 @@ test('a notification that a tenant forged before does not hide that of the neigh
     metrics: { notification() {}, bus: (bus, connected) => void connections.set(bus, connected) },
     log: silent,
     clock,
-    listen,
+    buses: { ...openStackBuses, listen },
   })
   for (const namespace of ['attacker', 'neighbour']) {
     const config = { metadata: { name: 'main', namespace }, spec: {} } as unknown as OpenstackConfig
@@ -46,7 +48,7 @@ test('a notification that a tenant forged before does not hide that of the neigh
     })
   }
   for (const namespace of ['attacker', 'neighbour']) {
-    buses.get(`bus-of-${namespace}`)?.onMessage(renamed)
+    buses.get(`bus-of-${namespace}`)?.onMessage(readNotification(renamed))
     clock.advance(1_000)
   }
   assert.deepEqual(woken, ['attacker/main', 'neighbour/main'])

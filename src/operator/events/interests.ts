@@ -6,7 +6,7 @@
  * the two.
  */
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
-import type { Subject } from '../../openstack/notification.ts'
+import type { Subject } from '../cloud.ts'
 import type { Observed } from '../plan/observed-state.ts'
 import { subnetRefsOf } from '../plan/subnet-refs.ts'
 

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { manualClock } from '../../../test/support/manual-clock.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
-import type { BusAccess, BusState } from '../../openstack/bus.ts'
+import { openStackBuses } from '../../openstack/bus.ts'
 import { silent } from '../../telemetry/log.ts'
+import type { BusAccess, BusState } from '../cloud.ts'
 import { resolveSettings } from '../config.ts'
 import { createCloudEvents } from './cloud-events.ts'
 
@@ -26,9 +27,12 @@ function aBus() {
     metrics: { notification() {}, bus() {} },
     log: silent,
     clock,
-    listen: ({ password }: BusAccess, { onState }) => {
-      report.set(password, onState)
-      return { close: async () => {} }
+    buses: {
+      ...openStackBuses,
+      listen: ({ password }: BusAccess, { onState }) => {
+        report.set(password, onState)
+        return { close: async () => {} }
+      },
     },
   })
   return {

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
+import { openStackBuses } from '../../openstack/bus.ts'
 import { createLog } from '../../telemetry/log.ts'
 import { resolveSettings } from '../config.ts'
 import { createCloudEvents } from './cloud-events.ts'
@@ -25,6 +26,7 @@ async function messageOf(port: number, namespace: string): Promise<{ message: st
   const lines: string[] = []
   const events = createCloudEvents({
     enabled: true,
+    buses: openStackBuses,
     own: { password: async () => undefined },
     isAllowedHost: () => true,
     isOwnNamespace: name => name === 'own',

@@ -30,10 +30,11 @@ after(async () => {
 
 function open(other: Partial<ContrabassAccount> = {}): Cloud {
   const env = { CONTRABASS_ENDPOINT: sandbox.urls.contrabass, VIOLA_ENDPOINT: 'http://127.0.0.1:9' }
+  const settings = resolveSettings(env).openstack
   const { encryptKey, id: providerId } = world.provider
   const usual = { endpoint: sandbox.urls.contrabass, encryptKey, providerId, projectId: world.project.id }
   const account = { ...usual, ...other }
-  return clouds.open({ user: JSON.stringify(other), settings: resolveSettings(env), account, endpoints: ownEndpoints })
+  return clouds.open({ user: JSON.stringify(other), settings, account, endpoints: ownEndpoints })
 }
 
 async function ports(other?: Partial<ContrabassAccount>): Promise<number> {

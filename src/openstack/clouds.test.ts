@@ -6,7 +6,8 @@ import { countKept } from '../../test/support/garbage.ts'
 import { resolveSettings } from '../operator/config.ts'
 import { createOpenStackClouds, type OpenStackClouds } from './clouds.ts'
 
-const settings = resolveSettings({ CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola' })
+const env = { CONTRABASS_ENDPOINT: 'https://contrabass', VIOLA_ENDPOINT: 'https://viola' }
+const settings = resolveSettings(env).openstack
 
 function open(clouds: OpenStackClouds, user: string, projectId: string) {
   const account = { endpoint: 'https://contrabass', providerId: 'cloud-1', projectId, encryptKey: 'key' }

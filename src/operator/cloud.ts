@@ -13,10 +13,11 @@ export interface Port {
   networkId: string
   /** Lower case. */
   macAddress: string
+  /** Must be in openstackPortAllowedStatuses. DOWN: delivered, and sent again until the port is up. */
   status: string
   /** Empty when no server uses the port. */
   serverId: string
-  /** What uses the port, such as `compute:nova`; empty until the cloud has bound it. */
+  /** What uses the port, such as `compute:nova`; empty until the cloud has bound it. Must be in openstackPortOwners. */
   owner: string
   addresses: { subnetId: string; address: string }[]
   createdAt?: string
@@ -57,6 +58,7 @@ export interface Network {
 }
 
 export interface Server {
+  /** A UUID, which is also the SystemUUID of its Node. An entry of vmNames that is none is a name. */
   id: string
   /** Empty if the answer has none. */
   name: string

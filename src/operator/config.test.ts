@@ -9,13 +9,15 @@ test('unset settings have their defaults', () => {
   const { origins: _, objectEndpoints, weakenedTLS, ...settings } = resolveSettings(env)
   assert.deepEqual([objectEndpoints, weakenedTLS], [[], []])
   assert.deepEqual(settings, {
-    contrabassEndpoint: 'https://contrabass',
-    contrabassTimeoutMs: 30_000,
-    contrabassInsecureTLS: false,
-    openstackTimeoutMs: 30_000,
-    openstackInsecureTLS: false,
-    endpointInterface: 'public',
-    endpointRegion: '',
+    openstack: {
+      contrabassEndpoint: 'https://contrabass',
+      contrabassTimeoutMs: 30_000,
+      contrabassInsecureTLS: false,
+      openstackTimeoutMs: 30_000,
+      openstackInsecureTLS: false,
+      endpointInterface: 'public',
+      endpointRegion: '',
+    },
     nodeNameMetadataKey: '',
     allowedStatuses: ['ACTIVE', 'DOWN'],
     baseline: 'creationTime',
@@ -34,7 +36,12 @@ test('unset settings have their defaults', () => {
 
 const cases: Record<
   string,
-  [env: Record<string, string>, object: Settings, name: keyof SyncSettings, expected: unknown]
+  [
+    env: Record<string, string>,
+    object: Settings,
+    name: keyof (SyncSettings & SyncSettings['openstack']),
+    expected: unknown,
+  ]
 > = {
   'the environment takes precedence over the default': [{ POLL_FAST_INTERVAL: '5s' }, {}, 'pollFastMs', 5_000],
   'the object takes precedence over the environment': [
@@ -92,7 +99,10 @@ const cases: Record<
   'a slow interval below the fast one is raised to it': [{}, { pollSlowInterval: '1s' }, 'pollSlowMs', 20_000],
 }
 for (const [name, [more, object, setting, expected]] of Object.entries(cases))
-  test(name, () => assert.deepEqual(resolveSettings({ ...env, ...more }, { settings: object })[setting], expected))
+  test(name, () => {
+    const { openstack, ...settings } = resolveSettings({ ...env, ...more }, { settings: object })
+    assert.deepEqual({ openstack, ...openstack, ...settings }[setting], expected)
+  })
 
 test('the origin of each setting is known', () => {
   const { origins } = resolveSettings(env, { settings: { violaEndpoint: 'https://elsewhere' } })

@@ -20,9 +20,8 @@ export function processSettingsFrom(env: Environment): ProcessSettings {
 /** Where a setting comes from. Credentials follow it. */
 export type Origin = 'object' | 'environment' | 'default'
 
-export interface SyncSettings extends OpenStackSettings {
-  /** Empty for an object that needs no Contrabass. */
-  contrabassEndpoint: string
+export interface SyncSettings {
+  openstack: OpenStackSyncSettings
   nodeNameMetadataKey: string
   allowedStatuses: string[]
   baseline: string
@@ -37,13 +36,18 @@ export interface SyncSettings extends OpenStackSettings {
   violaEndpoint: string
   violaTimeoutMs: number
   violaInsecureTLS: boolean
-  /** The last source of the key. Its origin tells who owns it. */
-  encryptKey?: string
   origins: Readonly<Partial<Record<SettingName, Origin>>>
   /** TLS verifications that the object turns off and the operator does not. Never for the operator's own credentials. */
   weakenedTLS: readonly SettingName[]
   /** Every endpoint that the object names. The policy checks their hosts. */
   objectEndpoints: readonly { name: SettingName; url: string }[]
+}
+
+interface OpenStackSyncSettings extends OpenStackSettings {
+  /** Empty for an object that needs no Contrabass. */
+  contrabassEndpoint: string
+  /** The last source of the key. Its origin tells who owns it. */
+  encryptKey?: string
 }
 
 type Resolved = Values<typeof syncSettings>
@@ -114,15 +118,18 @@ function pathOf(name: SettingName, origins: SyncSettings['origins']): string {
 
 function toSyncSettings(value: Resolved, origins: SyncSettings['origins']): Omit<SyncSettings, 'weakenedTLS'> {
   return {
-    contrabassEndpoint: withoutSlash(value.contrabassEndpoint ?? ''),
-    contrabassTimeoutMs: value.contrabassTimeout,
-    contrabassInsecureTLS: value.contrabassInsecureTLS,
-    openstackTimeoutMs: value.openstackTimeout,
-    openstackInsecureTLS: value.openstackInsecureTLS,
-    ...(value.openstackNeutronEndpoint && { neutronEndpoint: value.openstackNeutronEndpoint }),
-    ...(value.openstackNovaEndpoint && { novaEndpoint: value.openstackNovaEndpoint }),
-    endpointInterface: value.openstackEndpointInterface,
-    endpointRegion: value.openstackEndpointRegion ?? '',
+    openstack: {
+      contrabassEndpoint: withoutSlash(value.contrabassEndpoint ?? ''),
+      contrabassTimeoutMs: value.contrabassTimeout,
+      contrabassInsecureTLS: value.contrabassInsecureTLS,
+      ...(value.contrabassEncryptKey && { encryptKey: value.contrabassEncryptKey }),
+      openstackTimeoutMs: value.openstackTimeout,
+      openstackInsecureTLS: value.openstackInsecureTLS,
+      ...(value.openstackNeutronEndpoint && { neutronEndpoint: value.openstackNeutronEndpoint }),
+      ...(value.openstackNovaEndpoint && { novaEndpoint: value.openstackNovaEndpoint }),
+      endpointInterface: value.openstackEndpointInterface,
+      endpointRegion: value.openstackEndpointRegion ?? '',
+    },
     nodeNameMetadataKey: value.openstackNodeNameMetadataKey ?? '',
     allowedStatuses: value.openstackPortAllowedStatuses.map(status => status.toUpperCase()),
     baseline: value.openstackPortBaseline,
@@ -136,7 +143,6 @@ function toSyncSettings(value: Resolved, origins: SyncSettings['origins']): Omit
     violaEndpoint: withoutSlash(value.violaEndpoint ?? ''),
     violaTimeoutMs: value.violaTimeout,
     violaInsecureTLS: value.violaInsecureTLS,
-    ...(value.contrabassEncryptKey && { encryptKey: value.contrabassEncryptKey }),
     origins,
     objectEndpoints: settingNames
       .filter(name => name.endsWith('Endpoint') && origins[name] === 'object')

@@ -15,6 +15,7 @@ import { runLeaderElection } from '../kube/leader.ts'
 import { createRefusedWrites } from '../kube/refused-writes.ts'
 import { openStackBuses } from '../openstack/bus.ts'
 import { createOpenStackClouds } from '../openstack/clouds.ts'
+import { parseCloudsYaml } from '../openstack/clouds-yaml.ts'
 import type { Environment } from '../runtime/env.ts'
 import { createObjectMemory } from '../runtime/object-memory.ts'
 import { openAccess } from '../server/access.ts'
@@ -304,6 +305,7 @@ function sourcesFor(watch: SecretWatch, settings: ProcessSettings): (user: strin
       return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8')
     },
     ownViolaToken: async () => ownToken?.(),
+    parseCloudsYaml,
   })
 }
 

@@ -4,6 +4,7 @@
 
 import { openStackBuses } from '../../src/openstack/bus.ts'
 import { createOpenStackClouds } from '../../src/openstack/clouds.ts'
+import { parseCloudsYaml } from '../../src/openstack/clouds-yaml.ts'
 import { createBusSecrets } from '../../src/operator/clouds/bus-secrets.ts'
 import { cloudAccess } from '../../src/operator/clouds/cloud-access.ts'
 import { createRepeatedReads } from '../../src/operator/clouds/repeated-reads.ts'
@@ -59,6 +60,7 @@ export async function openSyncDeps(
     sources: () => ({
       secret: async () => cloudState.provider.encryptKey,
       ownViolaToken: async () => caller.token,
+      parseCloudsYaml,
     }),
     openCloud: (user, object, settings, credentials) =>
       clouds.open({ user, ...cloudAccess(object, settings, credentials) }),

@@ -9,7 +9,7 @@ import { addServer, createCloudState } from '../../../sandbox/cloud/state.ts'
 import { type StubResponse, type StubServer, startStubServer } from '../../../test/openstack/stub-server.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import { createOpenStackClouds } from '../../openstack/clouds.ts'
-import { cloudShape } from '../../openstack/clouds-yaml.ts'
+import { cloudShape, parseCloudsYaml } from '../../openstack/clouds-yaml.ts'
 import { createLog, silent } from '../../telemetry/log.ts'
 import { resolveSettings } from '../config.ts'
 import { cloudAccess, cloudSecretFor } from './cloud-access.ts'
@@ -66,7 +66,7 @@ async function use(file: object, { namespace = 'tenant', host, env = {} }: Optio
   const secret = async (_: string, __: string, key: string) =>
     key === 'clouds.yaml' ? stringify({ clouds: { mine: file } }) : undefined
   try {
-    const found = await cloudSecretFor(config, { name: 'cloud' }, secret)
+    const found = await cloudSecretFor(config, { name: 'cloud' }, { secret, parseCloudsYaml })
     const opened = clouds.open({ user: 'tenant/main', ...cloudAccess(config, settings, found) })
     const results = await Promise.allSettled([
       opened.check(),

@@ -5,7 +5,7 @@ import { X509Certificate } from 'node:crypto'
 import type { OpenstackConfig, OpenstackConfigSpec } from '../../contract/openstack-config.ts'
 import type { SettingName } from '../../contract/settings.ts'
 import type { CloudAccount, EndpointOwner, EndpointOwners, OpenStackAccess } from '../../openstack/cloud.ts'
-import { type NamedCloud, parseCloudsYaml } from '../../openstack/clouds-yaml.ts'
+import type { NamedCloud, parseCloudsYaml } from '../../openstack/clouds-yaml.ts'
 import type { CloudLogin } from '../../openstack/login.ts'
 import type { SyncSettings } from '../config.ts'
 import { configError } from '../sync-error.ts'
@@ -14,12 +14,18 @@ export type CloudOverrides = Pick<NamedCloud, 'region' | 'interface' | 'verify' 
 
 type CloudSecretRef = NonNullable<OpenstackConfigSpec['cloudSecretRef']>
 
+export interface CloudSecretSources {
+  /** The value of a key of a Secret. Undefined if either is missing. */
+  secret(namespace: string, name: string, key: string): Promise<string | undefined>
+  parseCloudsYaml: typeof parseCloudsYaml
+}
+
 const caKey = 'cacert'
 
 export async function cloudSecretFor(
   { metadata: { namespace = '' } }: OpenstackConfig,
   ref: CloudSecretRef,
-  secret: (namespace: string, name: string, key: string) => Promise<string | undefined>,
+  { secret, parseCloudsYaml }: CloudSecretSources,
 ): Promise<{ account: { login: CloudLogin; ca?: string }; cloud: CloudOverrides }> {
   const { name, key = 'clouds.yaml', cloud: cloudName } = ref
   const content = await secret(namespace, name, key)
@@ -46,16 +52,16 @@ export function cloudAccess(
   settings: SyncSettings,
   { account, cloud }: { account: CloudAccount; cloud?: CloudOverrides },
 ): OpenStackAccess {
-  const { origins } = settings
+  const { openstack, origins } = settings
   const endpoints = endpointOwners(config, settings, cloud)
-  if (!cloud) return { settings, account, endpoints }
+  if (!cloud) return { settings: openstack, account, endpoints }
   const { interface: face, region, verify, neutronEndpoint, novaEndpoint } = cloud
   return {
     account,
     endpoints,
     settings: {
-      ...settings,
-      openstackInsecureTLS: settings.openstackInsecureTLS || !verify,
+      ...openstack,
+      openstackInsecureTLS: openstack.openstackInsecureTLS || !verify,
       ...(face && origins.openstackEndpointInterface !== 'object' && { endpointInterface: face }),
       ...(region && origins.openstackEndpointRegion !== 'object' && { endpointRegion: region }),
       ...(neutronEndpoint && origins.openstackNeutronEndpoint !== 'object' && { neutronEndpoint }),

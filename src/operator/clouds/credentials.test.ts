@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { Settings } from '../../contract/settings.ts'
+import { parseCloudsYaml } from '../../openstack/clouds-yaml.ts'
 import { resolveSettings } from '../config.ts'
 import { type Credentials, credentialsFor } from './credentials.ts'
 
@@ -26,6 +27,7 @@ function credentials({ env = own, settings = {}, secrets, stored = {} }: Given) 
     secret: async (namespace, name, key) =>
       namespace === 'team' ? stored[`${name}/${key}`] : assert.fail('another namespace'),
     ownViolaToken: async () => 'operators-own-token',
+    parseCloudsYaml,
   })
 }
 

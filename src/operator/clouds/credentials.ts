@@ -10,7 +10,7 @@ import type { SettingName } from '../../contract/settings.ts'
 import type { CloudAccount } from '../../openstack/cloud.ts'
 import type { SyncSettings } from '../config.ts'
 import { configError } from '../sync-error.ts'
-import { type CloudOverrides, cloudSecretFor } from './cloud-access.ts'
+import { type CloudOverrides, type CloudSecretSources, cloudSecretFor } from './cloud-access.ts'
 
 export interface ViolaCredentials {
   /** Bearer token for Viola. */
@@ -27,9 +27,7 @@ export interface Credentials extends ViolaCredentials {
   usesOwnKey: boolean
 }
 
-export interface CredentialSources {
-  /** The value of a key of a Secret. Undefined if either is missing. */
-  secret(namespace: string, name: string, key: string): Promise<string | undefined>
+export interface CredentialSources extends CloudSecretSources {
   /** The operator's own token for Viola. */
   ownViolaToken(): Promise<string | undefined>
 }
@@ -42,6 +40,12 @@ export function secretsUsedBy({ spec: { secrets = {}, cloudSecretRef } }: Openst
   const account = cloudSecretRef ?? encryptKey ?? wellKnownSecret
   const names = [account, violaTokenSecretRef, rabbitmqSecretRef].flatMap(ref => ref?.name ?? [])
   return [...new Set(names)]
+}
+
+/** Equal for objects that name the same cloud. Whether they use the same account does not matter. */
+export function cloudOf({ spec, metadata }: OpenstackConfig): string {
+  if (spec.cloudSecretRef) return JSON.stringify([metadata.namespace, spec.cloudSecretRef])
+  return JSON.stringify([spec.settings?.contrabassEndpoint, spec.credentials?.openstackProviderID])
 }
 
 export async function credentialsFor(
@@ -72,13 +76,14 @@ async function accountFor(
   const { cloudSecretRef, credentials: { openstackProviderID, projectID } = {} } = config.spec
   if (cloudSecretRef) {
     if (openstackProviderID !== undefined) throw configError([onlyOneAccount])
-    return { ...(await cloudSecretFor(config, cloudSecretRef, sources.secret)), usesOwnKey: false }
+    return { ...(await cloudSecretFor(config, cloudSecretRef, sources)), usesOwnKey: false }
   }
   if (openstackProviderID === undefined) throw configError([onlyOneAccount])
   if (projectID === undefined) throw configError(['spec.credentials.projectID: is required'])
   const { encryptKey, usesOwnKey } = await encryptKeyFor(config, settings, sources)
   const projectId = projectID.replaceAll('-', '').toLowerCase()
-  const account = { endpoint: settings.contrabassEndpoint, providerId: openstackProviderID, projectId, encryptKey }
+  const { contrabassEndpoint: endpoint } = settings.openstack
+  const account = { endpoint, providerId: openstackProviderID, projectId, encryptKey }
   return { account, usesOwnKey }
 }
 
@@ -99,7 +104,8 @@ async function encryptKeyFor(
   }
   const shared = (await secret(namespace, wellKnownSecret.name, wellKnownSecret.key))?.trim()
   if (shared) return ofNamespace(shared)
-  const { encryptKey, origins } = settings
+  const { origins } = settings
+  const { encryptKey } = settings.openstack
   if (encryptKey && origins.contrabassEncryptKey === 'object') return ofNamespace(encryptKey)
   if (encryptKey && origins.contrabassEncryptKey === 'environment')
     return { encryptKey: ownKey(encryptKey, settings), usesOwnKey: true }

@@ -53,7 +53,7 @@ export async function observeVms(
   const nodes = clusterNodes instanceof SyncError ? undefined : clusterNodes
   const isNode = ({ id }: Server) => !byNodes || (nodes?.machines.has(id.toLowerCase()) ?? false)
   let vmsError = clusterNodes instanceof SyncError ? clusterNodes : undefined
-  const unlessNovaFails = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+  const unlessComputeFails = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
     try {
       return await stage('NovaError', work)
     } catch (error) {
@@ -64,11 +64,11 @@ export async function observeVms(
     }
   }
   const [servers, listed, ...named] = await Promise.all([
-    unlessNovaFails(() => cloud.servers(ids, signal)),
-    vmSelector && (!byNodes || nodes) && unlessNovaFails(() => cloud.serversMatching(conditions, signal)),
+    unlessComputeFails(() => cloud.servers(ids, signal)),
+    vmSelector && (!byNodes || nodes) && unlessComputeFails(() => cloud.serversMatching(conditions, signal)),
     ...names.map(async name => ({
       name,
-      servers: await unlessNovaFails(() => cloud.serversByName(name, signal)),
+      servers: await unlessComputeFails(() => cloud.serversByName(name, signal)),
     })),
   ])
   await giveWay()
@@ -96,7 +96,7 @@ export async function observeVms(
   const former = vmSelector ? deliveredVms().filter(id => !known.has(id)) : []
   const hasLeft = (server: Server) => hasConditions && !isSelected(server, conditions)
   const read = conditions.tags?.length ? cloud.serversWithTags : cloud.servers
-  const left = matching && (await unlessNovaFails(() => read(former, signal)))
+  const left = matching && (await unlessComputeFails(() => read(former, signal)))
   for (const id of former) {
     const server = left?.get(id)
     if (!left || (server && !isDecidable(server, conditions))) vms.push({ entry: id, id, state: 'unknown' })

@@ -8,6 +8,7 @@ import {
   openstackConfigFinalizer,
 } from '../../contract/openstack-config.ts'
 import type { VerdictWrite } from '../../contract/operator-api.ts'
+import { parseCloudsYaml } from '../../openstack/clouds-yaml.ts'
 import { type Log, silent } from '../../telemetry/log.ts'
 import { createPendingDeletions } from '../deliver/pending-deletions.ts'
 import { createLocks } from '../limits/locks.ts'
@@ -82,7 +83,7 @@ async function releaseAfter(given: Given = {}) {
       ...{ hosts: [], ownNamespaces: ['team'], log: silent },
     }),
     maxSyncMs: 2_000,
-    sources: () => ({ secret: async () => undefined, ownViolaToken: async () => undefined }),
+    sources: () => ({ secret: async () => undefined, ownViolaToken: async () => undefined, parseCloudsYaml }),
     kube,
     deliveries: createDeliveries({ kube, find: () => undefined, records: records ? [records] : [] }),
     objectEvents: createObjectEvents({

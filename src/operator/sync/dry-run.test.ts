@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { startStubServer } from '../../../test/openstack/stub-server.ts'
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import { createOpenStackClouds } from '../../openstack/clouds.ts'
+import { parseCloudsYaml } from '../../openstack/clouds-yaml.ts'
 import { silent } from '../../telemetry/log.ts'
 import { cloudAccess } from '../clouds/cloud-access.ts'
 import { createRepeatedReads } from '../clouds/repeated-reads.ts'
@@ -36,7 +37,7 @@ test('a cloud that hangs does not keep a dry run beyond the time limit of a sync
       ...{ hosts: [], ownNamespaces: ['team'], log: silent },
     }),
     maxSyncMs: 500,
-    sources: () => ({ secret: async () => 'key', ownViolaToken: async () => undefined }),
+    sources: () => ({ secret: async () => 'key', ownViolaToken: async () => undefined, parseCloudsYaml }),
     openCloud: (user, config, settings, credentials) =>
       clouds.open({ user, ...cloudAccess(config, settings, credentials) }),
     violaClients,

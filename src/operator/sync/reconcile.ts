@@ -17,6 +17,7 @@ import { messageOf } from '../../runtime/errors.ts'
 import { giveWay } from '../../runtime/event-loop.ts'
 import type { Slot } from '../../runtime/object-memory.ts'
 import type { Log } from '../../telemetry/log.ts'
+import { cloudOf } from '../clouds/credentials.ts'
 import { resolveSettings } from '../config.ts'
 import type { Intervals } from '../deliver/down-ports.ts'
 import { isUnavailable } from '../events/cloud-events.ts'
@@ -326,12 +327,6 @@ function intervalsOf({ spec }: OpenstackConfig, { env }: ReconcileDeps): Interva
   } catch {
     return defaultIntervals
   }
-}
-
-/** Objects that name the same cloud. Whether they use the same account does not matter here. */
-function cloudOf({ spec, metadata }: OpenstackConfig): string {
-  if (spec.cloudSecretRef) return JSON.stringify([metadata.namespace, spec.cloudSecretRef])
-  return JSON.stringify([spec.settings?.contrabassEndpoint, spec.credentials?.openstackProviderID])
 }
 
 function timeOf(text: string | undefined): number | undefined {

@@ -339,6 +339,11 @@ export interface OpenstackConfig extends KubeObject {
   status?: OpenstackConfigStatus
 }
 
+/** Whether the account comes from Contrabass. */
+export function usesContrabass({ cloudSecretRef }: Partial<OpenstackConfigSpec>): boolean {
+  return !cloudSecretRef
+}
+
 /** For a cloud without Contrabass: an installation with one cluster needs no IDs. */
 const defaultProviderId = 'default'
 

@@ -2,7 +2,7 @@
  * The settings of one sync: from the OpenstackConfig, else from the operator's environment, else the default. Both are read by
  * the table of src/contract/settings.ts.
  */
-import type { OpenstackConfigSpec } from '../contract/openstack-config.ts'
+import { type OpenstackConfigSpec, usesContrabass } from '../contract/openstack-config.ts'
 import { readSettings, settingsFrom, type Values } from '../contract/setting.ts'
 import { type SettingName, type Settings, settings as schemas, syncSettings } from '../contract/settings.ts'
 import { withoutSlash } from '../contract/url.ts'
@@ -60,10 +60,8 @@ const timeouts = ['contrabassTimeout', 'openstackTimeout', 'violaTimeout'] as co
 const intervals = ['pollFastInterval', 'pollSlowInterval', 'pollErrorInterval'] as const
 
 /** Reports all errors at once, each with the name under which the user set the value. */
-export function resolveSettings(
-  env: Environment,
-  { settings: given = {}, cloudSecretRef }: Pick<OpenstackConfigSpec, 'settings' | 'cloudSecretRef'> = {},
-): SyncSettings {
+export function resolveSettings(env: Environment, spec: Partial<OpenstackConfigSpec> = {}): SyncSettings {
+  const { settings: given = {} } = spec
   const texts = textsOf(env)
   const objects = objectTexts(given)
   const { values, errors } = readSettings(syncSettings, { ...texts, ...objects })
@@ -82,7 +80,7 @@ export function resolveSettings(
   const problems = [
     ...errors.map(({ path, message }) => `${pathOf(path as SettingName, origins)}: ${message}`),
     ...invalid.map(name => `spec.settings.${name}: is invalid`),
-    ...(cloudSecretRef ? (['violaEndpoint'] as const) : (['contrabassEndpoint', 'violaEndpoint'] as const))
+    ...[...(usesContrabass(spec) ? (['contrabassEndpoint'] as const) : []), 'violaEndpoint' as const]
       .filter(name => !failed.has(name) && values[name] === undefined)
       .map(name => `spec.settings.${name}: is required, here or as ${syncSettings[name].environment} of the operator`),
   ]

@@ -28,7 +28,7 @@ import { createMetrics } from '../telemetry/metrics.ts'
 import { openTracer } from '../telemetry/trace-export.ts'
 import { createOperatorApp, type OperatorApiDeps } from './app.ts'
 import { createBusSecrets } from './clouds/bus-secrets.ts'
-import { cloudAccess } from './clouds/cloud-access.ts'
+import { cloudOpener } from './clouds/cloud-access.ts'
 import type { CredentialSources } from './clouds/credentials.ts'
 import { createRepeatedReads } from './clouds/repeated-reads.ts'
 import { createSecretWatch, type SecretWatch } from './clouds/secret-watch.ts'
@@ -177,8 +177,7 @@ export async function runOperator(options: OperatorOptions): Promise<void> {
   const deps: ReconcileDeps = {
     env,
     kube: writer,
-    openCloud: (user, config, syncSettings, credentials) =>
-      clouds.open({ user, ...cloudAccess(config, syncSettings, credentials) }),
+    openCloud: cloudOpener(clouds),
     violaClients,
     sources: sourcesFor(secretWatch, settings),
     histories: memory.slot(),

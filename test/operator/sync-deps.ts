@@ -6,7 +6,7 @@ import { openStackBuses } from '../../src/openstack/bus.ts'
 import { createOpenStackClouds } from '../../src/openstack/clouds.ts'
 import { parseCloudsYaml } from '../../src/openstack/clouds-yaml.ts'
 import { createBusSecrets } from '../../src/operator/clouds/bus-secrets.ts'
-import { cloudAccess } from '../../src/operator/clouds/cloud-access.ts'
+import { cloudOpener } from '../../src/operator/clouds/cloud-access.ts'
 import { createRepeatedReads } from '../../src/operator/clouds/repeated-reads.ts'
 import { createPendingDeletions } from '../../src/operator/deliver/pending-deletions.ts'
 import { createCloudEvents } from '../../src/operator/events/cloud-events.ts'
@@ -62,8 +62,7 @@ export async function openSyncDeps(
       ownViolaToken: async () => caller.token,
       parseCloudsYaml,
     }),
-    openCloud: (user, object, settings, credentials) =>
-      clouds.open({ user, ...cloudAccess(object, settings, credentials) }),
+    openCloud: cloudOpener(clouds),
     violaClients,
     planner: createPlanner(memory),
     repeatedReads: createRepeatedReads(now, memory),

@@ -12,7 +12,7 @@ import { createOpenStackClouds } from '../../openstack/clouds.ts'
 import { cloudShape, parseCloudsYaml } from '../../openstack/clouds-yaml.ts'
 import { createLog, silent } from '../../telemetry/log.ts'
 import { resolveSettings } from '../config.ts'
-import { cloudAccess, cloudSecretFor } from './cloud-access.ts'
+import { cloudOpener, cloudSecretFor } from './cloud-access.ts'
 
 const state = createCloudState()
 const { id: serverId } = addServer(state, 'worker-1')
@@ -67,7 +67,7 @@ async function use(file: object, { namespace = 'tenant', host, env = {} }: Optio
     key === 'clouds.yaml' ? stringify({ clouds: { mine: file } }) : undefined
   try {
     const found = await cloudSecretFor(config, { name: 'cloud' }, { secret, parseCloudsYaml })
-    const opened = clouds.open({ user: 'tenant/main', ...cloudAccess(config, settings, found) })
+    const opened = cloudOpener(clouds)('tenant/main', config, settings, found)
     const results = await Promise.allSettled([
       opened.check(),
       opened.portsOfServers([serverId]),

@@ -5,12 +5,20 @@ import { X509Certificate } from 'node:crypto'
 import type { OpenstackConfig, OpenstackConfigSpec } from '../../contract/openstack-config.ts'
 import type { SettingName } from '../../contract/settings.ts'
 import type { CloudAccount, EndpointOwner, EndpointOwners, OpenStackAccess } from '../../openstack/cloud.ts'
+import type { OpenStackClouds } from '../../openstack/clouds.ts'
 import type { NamedCloud, parseCloudsYaml } from '../../openstack/clouds-yaml.ts'
 import type { CloudLogin } from '../../openstack/login.ts'
+import type { Cloud } from '../cloud.ts'
 import type { SyncSettings } from '../config.ts'
 import { configError } from '../sync-error.ts'
 
-export type CloudOverrides = Pick<NamedCloud, 'region' | 'interface' | 'verify' | 'neutronEndpoint' | 'novaEndpoint'>
+type CloudOverrides = Pick<NamedCloud, 'region' | 'interface' | 'verify' | 'neutronEndpoint' | 'novaEndpoint'>
+
+export interface CloudCredentials {
+  account: CloudAccount
+  /** Of a clouds.yaml: used instead of the operator's settings, unless the object sets them. */
+  cloud?: CloudOverrides
+}
 
 type CloudSecretRef = NonNullable<OpenstackConfigSpec['cloudSecretRef']>
 
@@ -46,11 +54,17 @@ export async function cloudSecretFor(
   return { account: { login, ...(ca && { ca }) }, cloud }
 }
 
+/** Opens the cloud that an object names. */
+export function cloudOpener(clouds: Pick<OpenStackClouds, 'open'>) {
+  return (user: string, config: OpenstackConfig, settings: SyncSettings, credentials: CloudCredentials): Cloud =>
+    clouds.open({ user, ...cloudAccess(config, settings, credentials) })
+}
+
 /** A setting of the object takes precedence over the file, and the file over the operator's settings. */
-export function cloudAccess(
+function cloudAccess(
   config: OpenstackConfig,
   settings: SyncSettings,
-  { account, cloud }: { account: CloudAccount; cloud?: CloudOverrides },
+  { account, cloud }: CloudCredentials,
 ): OpenStackAccess {
   const { openstack, origins } = settings
   const endpoints = endpointOwners(config, settings, cloud)

@@ -7,10 +7,9 @@
  */
 import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import type { SettingName } from '../../contract/settings.ts'
-import type { CloudAccount } from '../../openstack/cloud.ts'
 import type { SyncSettings } from '../config.ts'
 import { configError } from '../sync-error.ts'
-import { type CloudOverrides, type CloudSecretSources, cloudSecretFor } from './cloud-access.ts'
+import { type CloudCredentials, type CloudSecretSources, cloudSecretFor } from './cloud-access.ts'
 
 export interface ViolaCredentials {
   /** Bearer token for Viola. */
@@ -19,10 +18,7 @@ export interface ViolaCredentials {
   violaClientCertificate: boolean
 }
 
-export interface Credentials extends ViolaCredentials {
-  account: CloudAccount
-  /** Of a clouds.yaml: used instead of the operator's settings, unless the object sets them. */
-  cloud?: CloudOverrides
+export interface Credentials extends ViolaCredentials, CloudCredentials {
   /** The key is the operator's own: what it decrypts is not for the object's namespace. */
   usesOwnKey: boolean
 }
@@ -72,7 +68,7 @@ async function accountFor(
   config: OpenstackConfig,
   settings: SyncSettings,
   sources: CredentialSources,
-): Promise<Pick<Credentials, 'account' | 'cloud' | 'usesOwnKey'>> {
+): Promise<Omit<Credentials, keyof ViolaCredentials>> {
   const { cloudSecretRef, credentials: { openstackProviderID, projectID } = {} } = config.spec
   if (cloudSecretRef) {
     if (openstackProviderID !== undefined) throw configError([onlyOneAccount])

@@ -6,7 +6,7 @@ import type { OpenstackConfig } from '../../contract/openstack-config.ts'
 import { createOpenStackClouds } from '../../openstack/clouds.ts'
 import { parseCloudsYaml } from '../../openstack/clouds-yaml.ts'
 import { silent } from '../../telemetry/log.ts'
-import { cloudAccess } from '../clouds/cloud-access.ts'
+import { cloudOpener } from '../clouds/cloud-access.ts'
 import { createRepeatedReads } from '../clouds/repeated-reads.ts'
 import { openPolicy } from '../limits/policy.ts'
 import { createPlanner } from '../observe/planner.ts'
@@ -38,8 +38,7 @@ test('a cloud that hangs does not keep a dry run beyond the time limit of a sync
     }),
     maxSyncMs: 500,
     sources: () => ({ secret: async () => 'key', ownViolaToken: async () => undefined, parseCloudsYaml }),
-    openCloud: (user, config, settings, credentials) =>
-      clouds.open({ user, ...cloudAccess(config, settings, credentials) }),
+    openCloud: cloudOpener(clouds),
     violaClients,
     forget: user => void forgotten.push(user),
     claims: () => [],

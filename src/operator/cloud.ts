@@ -168,6 +168,7 @@ export type Subject =
   | { about: 'subnet'; id: string; name: string }
   | { about: 'network'; id: string }
 
+/** One object as long as the account is the same: what was read with another one is not used. */
 export interface Cloud {
   /** Logs in if needed. Sends no request while a valid token is known. */
   check(signal?: AbortSignal): Promise<void>

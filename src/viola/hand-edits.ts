@@ -11,9 +11,15 @@ const maxReads = 20
 
 const editors = new WeakMap<NodeConfig, string>()
 
-export async function withEditors(cluster: Cluster, objects: readonly NodeConfig[]): Promise<ViolaNode[]> {
+export async function withEditors(
+  cluster: Pick<Cluster, 'fieldManagers'>,
+  objects: readonly NodeConfig[],
+): Promise<ViolaNode[]> {
   const unknown = objects.filter(object => isEdited(object) && !editors.has(object)).slice(0, maxReads)
-  for (const object of unknown) editors.set(object, await editorOf(cluster, object.metadata.name))
+  for (const object of unknown) {
+    const editor = await editorOf(cluster, object.metadata.name)
+    if (editor !== undefined) editors.set(object, editor)
+  }
   return objects.map(object => {
     const editedBy = editors.get(object)
     return editedBy ? { ...toViolaNode(object), editedBy } : toViolaNode(object)
@@ -25,9 +31,9 @@ function isEdited(object: NodeConfig): boolean {
   return specHash !== undefined && specHash !== toViolaNode(object).specHash
 }
 
-/** Empty if the cluster does not answer: the list is complete without it. */
-async function editorOf(cluster: Cluster, objectName: string): Promise<string> {
-  const managers = await cluster.fieldManagers(objectName).catch(() => [])
-  const others = managers.filter(({ name, ownsSpec }) => ownsSpec && name !== fieldManager)
-  return others.toSorted((a, b) => (a.time < b.time ? 1 : -1))[0]?.name ?? ''
+/** Undefined if the cluster does not answer: the list is complete without it, and the next one asks again. */
+async function editorOf(cluster: Pick<Cluster, 'fieldManagers'>, objectName: string): Promise<string | undefined> {
+  const managers = await cluster.fieldManagers(objectName).catch(() => undefined)
+  const others = managers?.filter(({ name, ownsSpec }) => ownsSpec && name !== fieldManager)
+  return others && (others.toSorted((a, b) => (a.time < b.time ? 1 : -1))[0]?.name ?? '')
 }

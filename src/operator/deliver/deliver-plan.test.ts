@@ -65,7 +65,8 @@ function textOf({ nodeName, interfaces, expectedSpecHash }: ViolaNodeConfig): st
   return [nodeName, ...interfaces.map(({ portId }) => portId), `on ${expectedSpecHash || 'nothing'}`].join(' ')
 }
 
-type Options = Partial<Parameters<typeof deliverPlan>[0]>
+type All = Parameters<typeof deliverPlan>[0]
+type Options = Partial<All>
 
 const deps = () => ({
   locks: createLocks(),
@@ -73,10 +74,17 @@ const deps = () => ({
   sentOnce: new Map<string, string>(),
 })
 
-function optionsFor(viola: Awaited<ReturnType<typeof aViola>>, state: Observed, more: Options = {}) {
+function optionsFor(viola: Awaited<ReturnType<typeof aViola>>, state: Observed, more: Options = {}): All {
   return {
     ...{ deps: deps(), viola: viola.client, providerId: 'biz-1', observed: state, cluster: state.delivered },
-    ...{ nodesReported: true, plan: planNodes(state), isTargeted: false, down: { resend: false }, log: silent },
+    ...{
+      nodesReported: true,
+      plan: planNodes(state),
+      isTargeted: false,
+      reads: 'everything',
+      down: { resend: false },
+      log: silent,
+    },
     ...{ signal: new AbortController().signal, traceparent: undefined },
     beforeSending: async () => {},
     ...more,
@@ -117,6 +125,15 @@ test('a node that was changed has the next generation, and the status of the one
   assert.deepEqual([node.instanceName, node.providerName], [undefined, undefined])
   assert.equal('instanceName' in node || 'providerName' in node, false)
   assert.deepEqual(clusterAfter(result), [node])
+})
+
+test('a plan that was made without a read of the cloud sends nothing, and needs a complete read', async () => {
+  const viola = await aViola([one])
+  const result = await deliverPlan(optionsFor(viola, growing, { reads: 'cluster' }))
+  assert.deepEqual([viola.requests(), result.needsCompleteRead, result.changed.size], [[], true, 0])
+  const unchanged = observed({ ports: [aPort(1)], delivered: [one] })
+  const nothingDue = await deliverPlan(optionsFor(viola, unchanged, { reads: 'cluster' }))
+  assert.equal(nothingDue.needsCompleteRead, false)
 })
 
 test('without a difference Viola is not called, and the nodes are as delivered', async () => {

@@ -4,6 +4,7 @@
 import type { Log } from '../../telemetry/log.ts'
 import type { Locks } from '../limits/locks.ts'
 import { listDelivered, withDelivered } from '../observe/inspect.ts'
+import type { Scope } from '../observe/inspection.ts'
 import { isRemoving } from '../observe/snapshots.ts'
 import type { DeliveredNode, Observed } from '../plan/observed-state.ts'
 import { type NodePlan, type Plan, planNodes } from '../plan/plan.ts'
@@ -28,6 +29,8 @@ interface DeliverOptions {
   plan: Plan
   /** The plan is not based on a complete read: it must not remove an interface. */
   isTargeted: boolean
+  /** Without a read of the cloud, nothing is delivered. */
+  reads: Scope['reads']
   down: DownPortDecision
   log: Log
   signal: AbortSignal
@@ -47,7 +50,7 @@ export interface DeliveryResult {
   delivery: Delivery
   /** Nodes that were sent or removed because they differ. */
   changed: Map<string, NodePlan>
-  /** What the cluster has now would lose an interface, and only a part of the ports was read. */
+  /** Less was read than the delivery needs: nothing of the cloud, or only some ports and an interface would be removed. */
   needsCompleteRead: boolean
   /** The nodes of this object after delivery. A node that was just sent has the status of an older generation. */
   nodes: readonly { node: DeliveredNode; plan: NodePlan }[]
@@ -68,6 +71,11 @@ export async function deliverPlan(options: DeliverOptions): Promise<DeliveryResu
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const due = nodesDue(options, plan, attempt)
     if (due.length === 0) break
+    if (options.reads === 'cluster') {
+      // It was not due before, when the scope was wide enough.
+      total.needsCompleteRead = true
+      break
+    }
     const vmIds = new Set(due.map(node => node.instanceId))
     const keys = [...vmIds].map(vmId => `${providerId} ${vmId}`)
     const conflicts = await deps.locks.hold(keys, async () => {

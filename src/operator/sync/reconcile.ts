@@ -59,6 +59,7 @@ export interface ReconcileDeps extends SyncDeps {
 
 /** Of an object, by its last sync. */
 export interface History {
+  uid: string | undefined
   generation: number | undefined
   failures: number
   waitingSince: number | undefined
@@ -94,6 +95,9 @@ export function configReconciler(deps: ReconcileDeps): Reconcile {
       deps.forget(key)
       return
     }
+    const known = deps.histories.get(key)
+    // Created again under its name: what is remembered is about another object.
+    if (known && known.uid !== found.metadata.uid) deps.forget(key)
     const worker = deps.fairShare.acquire({ namespace: at.namespace ?? '', cloud: cloudOf(found) }, key)
     if (!worker) return { after: workerPollMs }
     try {
@@ -270,6 +274,7 @@ function remember(
   const before = deps.histories.get(key)
   const waiting = result ? result.waiting || result.plan.down.length > 0 : before?.waitingSince !== undefined
   const now = {
+    uid: metadata.uid,
     generation: metadata.generation,
     failures: failure ? (before?.failures ?? 0) + 1 : 0,
     waitingSince: waiting ? ((notified ? undefined : before?.waitingSince) ?? deps.now().getTime()) : undefined,

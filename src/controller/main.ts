@@ -51,11 +51,13 @@ export interface NodeControllerOptions {
   workers?: number
   /** Minimum time between the starts of two drift checks in the cluster, for tests. */
   checkGapMs?: number
+  /** How many drift checks run at once, for tests. */
+  maxChecks?: number
 }
 
 /** Runs until the signal. Rejects when the settings are invalid or the API server is unreachable at the start. */
 export async function runNodeController(options: NodeControllerOptions): Promise<void> {
-  const { env, log, onListening, workers = 16, checkGapMs = 5_000 } = options
+  const { env, log, onListening, workers = 16, checkGapMs = 5_000, maxChecks = 10 } = options
   const end = new AbortController()
   const { signal } = end
   const config = controllerConfig(env)
@@ -108,7 +110,7 @@ export async function runNodeController(options: NodeControllerOptions): Promise
 
   async function lead(leaderSignal: AbortSignal): Promise<void> {
     bizConfigs?.reload()
-    const rollout = createRollout(caches, latest, config.rollout)
+    const rollout = createRollout(caches, latest, { ...config.rollout, maxChecks })
     const statuses = createOwnStatuses(caches)
     const rates = createJobRates(
       { ...config.drift, gapMs: checkGapMs },

@@ -43,7 +43,7 @@ async function rolloutIn(cluster: Cluster, limits: Partial<RolloutLimits> = {}) 
   await Promise.all(Object.values(caches).map(cache => cache.start(stop.signal)))
   stop.abort()
   const latest = createLatestState(caches)
-  const defaults = { maxUnavailable: { count: 1 }, failureBudget: { count: 1 } }
+  const defaults = { maxUnavailable: { count: 1 }, failureBudget: { count: 1 }, maxChecks: 10 }
   return { latest, rollout: createRollout(caches, latest, { ...defaults, ...limits }) }
 }
 

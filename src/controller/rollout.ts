@@ -39,10 +39,9 @@ export interface Rollout {
 export interface RolloutLimits {
   maxUnavailable: Amount
   failureBudget: Amount
+  /** A check changes nothing, so the limits of changes do not count for it. */
+  maxChecks: number
 }
-
-/** A check changes nothing, so the limits of changes do not count for it. */
-const maxChecks = 10
 
 export function createRollout(caches: Caches, latest: LatestState, limits: RolloutLimits): Rollout {
   const reserved = new Map<string, RolloutKind>()
@@ -117,7 +116,7 @@ export function createRollout(caches: Caches, latest: LatestState, limits: Rollo
       return { available: free > ahead, message: waitMessage(max, lostConfigs(now).size) }
     },
     checkLimitReached() {
-      return latest.rolloutJobs('check').length + reservedFor('check') >= maxChecks
+      return latest.rolloutJobs('check').length + reservedFor('check') >= limits.maxChecks
     },
     reserve: (key, kind) => void reserved.set(key, kind),
     release: key => void reserved.delete(key),

@@ -93,8 +93,8 @@ test('settled nodes are checked with a limit, and drift is reported per interfac
   }
   await first.stop()
   // All of them are due within the first two seconds.
-  const env = { DRIFT_INTERVAL: '2s', MAX_UNAVAILABLE: '1' }
-  const controller = await cluster.startController(env, silent, { checkGapMs: 10 })
+  const env = { DRIFT_INTERVAL: '2s' }
+  const controller = await cluster.startController(env, silent, { checkGapMs: 10, maxChecks: 1 })
   try {
     const [pod] = await eventually(async () => {
       const open = (await cluster.waitingPods()).filter(one => inputOf(one).mode === 'check')

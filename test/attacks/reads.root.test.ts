@@ -192,8 +192,11 @@ const cases: Attack[] = [
     },
     ours: () => [],
     expect: (result, node) => {
-      assert.deepEqual([result.code, result.report], [75, undefined], result.log)
-      assert.ok(existsSync(node.path('var/lib/multinic/journal/0001.json')))
+      const { reason, changed, interfaces: [nic] = [] } = result.report ?? assert.fail(result.log)
+      assert.deepEqual([reason, changed, nic?.reason], ['StateUnreadable', 0, 'StateUnreadable'], result.log)
+      assert.match(nic?.message ?? '', /journal\/0001\.json cannot be read$/)
+      const places = ['journal', 'journal-unread'].map(name => node.path(`var/lib/multinic/${name}/0001.json`))
+      assert.equal(places.filter(existsSync).length, 1)
     },
     cleanup: false,
   },

@@ -49,7 +49,7 @@ export function controllerHarness(kube: KubeClient, kubeconfig: string, namespac
   async function startController(
     env: Record<string, string> = {},
     log: Log = silent,
-    limits: Pick<NodeControllerOptions, 'workers' | 'checkGapMs'> = {},
+    limits: Pick<NodeControllerOptions, 'workers' | 'checkGapMs' | 'maxChecks'> = {},
   ) {
     const stop = new AbortController()
     const listening = Promise.withResolvers<string>()

@@ -38,7 +38,7 @@ test('without a terminal the tour runs without pauses, and it keeps a sandbox th
   const { code, out } = await sandbox('tour')
   assert.equal(code, 0, out)
   for (const step of tourSteps) if ('say' in step) assert.ok(inOneLine(out).includes(inOneLine(step.say)), step.say)
-  assert.equal((await control.status()).ready, true)
+  await eventually(async () => assert.equal((await control.status()).ready, true))
 })
 
 /** Polling finds what a lost notification would have reported, and a duplicate changes nothing. */

@@ -254,6 +254,7 @@ test('experience M14: no screen is wider than a phone, and each has its tab, its
     isMobile: true,
   })
   try {
+    await phone.page.locator('main h1').waitFor()
     for (const screen of [
       '',
       'matrix',

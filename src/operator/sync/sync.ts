@@ -212,8 +212,7 @@ async function recordNodes(records: Records, providerId: string, result: Deliver
       const cause = requested ? `not delivered: ${why}` : stateText(node)
       records.note(providerId, node, cause, { requested, isOnlyNode: isOnlyNode(node) })
     }
-    const turn = giveWay()
-    if (turn) await turn
+    await giveWay()
   }
 }
 
